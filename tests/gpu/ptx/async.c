@@ -3,10 +3,12 @@
 #include <string.h>
 #include "internal.h"
 
-static bool read_source(warp_t *w, const insn_t *in, int lane, const uint64_t at[LANES], uint32_t bytes, unsigned char *to) {
+static bool read_source(warp_t *w, const insn_t *in, int lane, const uint64_t at[LANES], uint32_t bytes,
+                        unsigned char *to) {
     view_t v;
     uint32_t align = in->vec;
-    if (at[lane] & (align - 1)) return ptx_trap(w, in, lane, "misaligned: %u bytes from 0x%llx", align, (unsigned long long)at[lane]);
+    if (at[lane] & (align - 1))
+        return ptx_trap(w, in, lane, "misaligned: %u bytes from 0x%llx", align, (unsigned long long)at[lane]);
     if (!bytes) return true;
     /* Fewer bytes than the copy's size need not be a power of two. */
     uint64_t one[LANES];
@@ -50,7 +52,8 @@ bool ptx_exec_copy(warp_t *w, const insn_t *in, uint32_t mask) {
     }
     for (int i = 0; i < LANES; ++i) {
         if (!(mask >> i & 1)) continue;
-        if (size[i] > in->vec) return ptx_trap(w, in, i, "reads %llu of %u bytes", (unsigned long long)size[i], in->vec);
+        if (size[i] > in->vec)
+            return ptx_trap(w, in, i, "reads %llu of %u bytes", (unsigned long long)size[i], in->vec);
         if (!ptx_view(w, in, SPACE_SHARED, UINT32_C(1) << i, to, in->vec, &v)) return false;
         copy_t *c = new_copy(w);
         *c = (copy_t){.lane = (uint32_t)i, .group = w->committed[i], .at = (uint32_t)to[i], .bytes = in->vec};

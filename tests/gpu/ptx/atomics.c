@@ -8,14 +8,19 @@ static uint64_t add_float(uint64_t a, uint64_t b, type_t type) {
     switch (type) {
     case T_F32: return ptx_f32_bits(ptx_bits_f32((uint32_t)a) + ptx_bits_f32((uint32_t)b));
     case T_F64: return ptx_f64_bits(ptx_bits_f64(a) + ptx_bits_f64(b));
-    case T_F16: return ptx_f32_to_f16(ptx_f16_to_f32((uint32_t)a & 0xffff) + ptx_f16_to_f32((uint32_t)b & 0xffff));
-    default: return ptx_f32_to_bf16(ptx_bf16_to_f32((uint32_t)a & 0xffff) + ptx_bf16_to_f32((uint32_t)b & 0xffff));
+    case T_F16:
+        return ptx_f32_to_f16(ptx_f16_to_f32((uint32_t)a & 0xffff) + ptx_f16_to_f32((uint32_t)b & 0xffff));
+    default:
+        return ptx_f32_to_bf16(ptx_bf16_to_f32((uint32_t)a & 0xffff) + ptx_bf16_to_f32((uint32_t)b & 0xffff));
     }
 }
 
 static uint64_t add(uint64_t a, uint64_t b, type_t type) {
     switch (type) {
-    case T_F32: case T_F64: case T_F16: case T_BF16: return add_float(a, b, type);
+    case T_F32:
+    case T_F64:
+    case T_F16:
+    case T_BF16: return add_float(a, b, type);
     case T_F16X2: return (add_float(a, b, T_F16) & 0xffff) | add_float(a >> 16, b >> 16, T_F16) << 16;
     case T_BF16X2: return (add_float(a, b, T_BF16) & 0xffff) | add_float(a >> 16, b >> 16, T_BF16) << 16;
     default: return a + b;
@@ -60,17 +65,16 @@ bool ptx_exec_atom(warp_t *w, const insn_t *in, uint32_t mask) {
         if (!ptx_view(w, in, (space_t)in->space, UINT32_C(1) << i, at, bytes, &v)) return false;
         view_t readable = v;
         readable.shadow = NULL;
-        if (in->op != OP_EXCH && !ptx_access(w, in, &readable, i, at[i], bytes, ACCESS_READ, NULL)) return false;
+        if (in->op != OP_EXCH && !ptx_access(w, in, &readable, i, at[i], bytes, ACCESS_READ, NULL))
+            return false;
         unsigned char *p = ptx_access(w, in, &v, i, at[i], bytes, ACCESS_ATOMIC, NULL);
         if (!p) return false;
         memcpy(&old, p, bytes);
         uint64_t new = apply(in, old, b[i], c[i]);
         memcpy(p, &new, bytes);
         if (!in->n_dst) continue;
-        if (in->width[0] == 8)
-            result.u64[i] = old;
-        else
-            result.u32[i] = (uint32_t)old;
+        if (in->width[0] == 8) result.u64[i] = old;
+        else result.u32[i] = (uint32_t)old;
     }
     if (in->n_dst) ptx_store(w, in, 0, &result, mask);
     return true;

@@ -2,14 +2,25 @@
 #include <math.h>
 #include "internal.h"
 
-static bool is_float(type_t t) { return t == T_F16 || t == T_BF16 || t == T_F32 || t == T_F64 || t == T_TF32; }
+static bool is_float(type_t t) {
+    return t == T_F16 || t == T_BF16 || t == T_F32 || t == T_F64 || t == T_TF32;
+}
 static bool is_signed(type_t t) { return t == T_S8 || t == T_S16 || t == T_S32 || t == T_S64; }
 
 static int bits_of(type_t t) {
     switch (t) {
-    case T_B8: case T_U8: case T_S8: return 8;
-    case T_B16: case T_U16: case T_S16: case T_F16: case T_BF16: return 16;
-    case T_B64: case T_U64: case T_S64: case T_F64: return 64;
+    case T_B8:
+    case T_U8:
+    case T_S8: return 8;
+    case T_B16:
+    case T_U16:
+    case T_S16:
+    case T_F16:
+    case T_BF16: return 16;
+    case T_B64:
+    case T_U64:
+    case T_S64:
+    case T_F64: return 64;
     default: return 32;
     }
 }
@@ -44,7 +55,9 @@ static uint64_t float_to_int(double x, type_t from, type_t to) {
     int bits = bits_of(to);
     if (x != x) return from != T_F64 && bits != 64 ? 0 : UINT64_C(1) << (bits - 1);
     double end = ldexp(1., is_signed(to) ? bits - 1 : bits);
-    uint64_t max = is_signed(to) ? (UINT64_C(1) << (bits - 1)) - 1 : bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+    uint64_t max = is_signed(to) ? (UINT64_C(1) << (bits - 1)) - 1
+                   : bits == 64  ? UINT64_MAX
+                                 : (UINT64_C(1) << bits) - 1;
     if (x >= end) return max;
     if (!is_signed(to)) return x <= 0 ? 0 : (uint64_t)x;
     return x <= -end ? 0 - (max + 1) : (uint64_t)(int64_t)x;
@@ -130,10 +143,8 @@ void ptx_convert(const insn_t *in, lanes_t *restrict d, const lanes_t *const *s)
         uint64_t v = in->width[in->n_dst] == 8 ? s[0]->u64[i] : s[0]->u32[i];
         v = convert(extend(v, bits, is_signed(from)), in);
         v = extend(extend(v, out, is_signed(to)), width, false);
-        if (width == 64)
-            d->u64[i] = v;
-        else
-            d->u32[i] = (uint32_t)v;
+        if (width == 64) d->u64[i] = v;
+        else d->u32[i] = (uint32_t)v;
     }
 }
 
@@ -142,5 +153,6 @@ void ptx_convert_pair(const insn_t *in, lanes_t *restrict d, const lanes_t *cons
     type_t half = in->type == T_F16X2 ? T_F16 : T_BF16;
     round_t mode = in->round == ROUND_NONE ? ROUND_RN : (round_t)in->round;
     for (int i = 0; i < LANES; ++i)
-        d->u32[i] = ptx_round((double)s[0]->f32[i], half, mode) << 16 | ptx_round((double)s[1]->f32[i], half, mode);
+        d->u32[i] =
+            ptx_round((double)s[0]->f32[i], half, mode) << 16 | ptx_round((double)s[1]->f32[i], half, mode);
 }

@@ -38,7 +38,8 @@ static uint16_t filled(decoder_t *d, fill_t f) {
     ptx_kernel_t *k = d->k;
     for (uint32_t i = 0; i < k->num_fills; ++i) {
         const fill_t *g = &k->fills[i];
-        if (g->kind == f.kind && g->width == f.width && g->axis == f.axis && g->value == f.value) return g->row;
+        if (g->kind == f.kind && g->width == f.width && g->axis == f.axis && g->value == f.value)
+            return g->row;
     }
     f.row = (uint16_t)new_rows(d, f.width, 1);
     k->fills = ptx_grow(k->fills, k->num_fills, sizeof f);
@@ -52,7 +53,8 @@ static bool find_register(const decoder_t *d, const token_t *t, uint16_t *row, u
     for (uint32_t i = digits; i < t->bytes; ++i) index = index * 10 + (uint32_t)(t->at[i] - '0');
     for (uint32_t i = d->num_regs; i-- > d->reg_base;) {
         const reg_t *r = &d->regs[i];
-        bool hit = r->count ? r->name->bytes == digits && digits < t->bytes && memcmp(r->name->at, t->at, digits) == 0 && index < r->count
+        bool hit = r->count ? r->name->bytes == digits && digits < t->bytes &&
+                                  memcmp(r->name->at, t->at, digits) == 0 && index < r->count
                             : same(r->name, t);
         if (!hit) continue;
         *row = (uint16_t)(r->row + (r->count ? index : 0) * (r->width == 8 ? 2u : 1u));
@@ -67,13 +69,28 @@ static bool find_special(decoder_t *d, const token_t *t, uint16_t *row) {
         const char *name;
         fill_kind_t kind;
         uint8_t axis;
-    } special[] = {{"%tid.x", FILL_TID, 0}, {"%tid.y", FILL_TID, 1}, {"%tid.z", FILL_TID, 2}, {"%ntid.x", FILL_NTID, 0},
-        {"%ntid.y", FILL_NTID, 1}, {"%ntid.z", FILL_NTID, 2}, {"%ctaid.x", FILL_CTAID, 0}, {"%ctaid.y", FILL_CTAID, 1},
-        {"%ctaid.z", FILL_CTAID, 2}, {"%nctaid.x", FILL_NCTAID, 0}, {"%nctaid.y", FILL_NCTAID, 1}, {"%nctaid.z", FILL_NCTAID, 2},
-        {"%laneid", FILL_LANE, 0}, {"%warpid", FILL_WARP, 0}, {"%nwarpid", FILL_NWARPS, 0},
-        {"%dynamic_smem_size", FILL_DYNAMIC_BYTES, 0}, {"%total_smem_size", FILL_TOTAL_BYTES, 0}, {"%lanemask_eq", FILL_LANEMASK, 0},
-        {"%lanemask_lt", FILL_LANEMASK, 1}, {"%lanemask_le", FILL_LANEMASK, 2}, {"%lanemask_gt", FILL_LANEMASK, 3},
-        {"%lanemask_ge", FILL_LANEMASK, 4}};
+    } special[] = {{"%tid.x", FILL_TID, 0},
+                   {"%tid.y", FILL_TID, 1},
+                   {"%tid.z", FILL_TID, 2},
+                   {"%ntid.x", FILL_NTID, 0},
+                   {"%ntid.y", FILL_NTID, 1},
+                   {"%ntid.z", FILL_NTID, 2},
+                   {"%ctaid.x", FILL_CTAID, 0},
+                   {"%ctaid.y", FILL_CTAID, 1},
+                   {"%ctaid.z", FILL_CTAID, 2},
+                   {"%nctaid.x", FILL_NCTAID, 0},
+                   {"%nctaid.y", FILL_NCTAID, 1},
+                   {"%nctaid.z", FILL_NCTAID, 2},
+                   {"%laneid", FILL_LANE, 0},
+                   {"%warpid", FILL_WARP, 0},
+                   {"%nwarpid", FILL_NWARPS, 0},
+                   {"%dynamic_smem_size", FILL_DYNAMIC_BYTES, 0},
+                   {"%total_smem_size", FILL_TOTAL_BYTES, 0},
+                   {"%lanemask_eq", FILL_LANEMASK, 0},
+                   {"%lanemask_lt", FILL_LANEMASK, 1},
+                   {"%lanemask_le", FILL_LANEMASK, 2},
+                   {"%lanemask_gt", FILL_LANEMASK, 3},
+                   {"%lanemask_ge", FILL_LANEMASK, 4}};
     for (size_t i = 0; i < sizeof special / sizeof *special; ++i)
         if (ptx_is(t, special[i].name)) {
             *row = filled(d, (fill_t){.kind = special[i].kind, .axis = special[i].axis, .width = 4});
@@ -136,7 +153,9 @@ static const symbol_t *symbol(decoder_t *d, const token_t *t) {
 }
 
 static uint16_t symbol_row(decoder_t *d, const symbol_t *s, uint8_t width) {
-    return filled(d, (fill_t){.kind = s->dynamic ? FILL_DYNAMIC_SHARED : FILL_VALUE, .width = width, .value = s->dynamic ? 0 : s->offset});
+    return filled(d, (fill_t){.kind = s->dynamic ? FILL_DYNAMIC_SHARED : FILL_VALUE,
+                              .width = width,
+                              .value = s->dynamic ? 0 : s->offset});
 }
 
 static bool unknown(decoder_t *d, const token_t *t) {
@@ -169,7 +188,8 @@ static uint64_t immediate(uint64_t value, type_t type, bool f32, bool f64, bool 
     return type == T_F64 ? value ^ (UINT64_C(1) << 63) : 0 - value;
 }
 
-static bool one_src(decoder_t *d, insn_t *in, const token_t *t, bool minus, type_t type, size_t width, bool any) {
+static bool one_src(decoder_t *d, insn_t *in, const token_t *t, bool minus, type_t type, size_t width,
+                    bool any) {
     uint16_t row;
     uint8_t found;
     uint64_t value;
@@ -216,7 +236,8 @@ static int list(decoder_t *d, insn_t *in, int i, bool dst, type_t type, size_t w
         return 0;
     }
     const text_operand_t *o = &d->ops[i];
-    if (o->kind == 'w') return (dst ? ptx_dst(d, in, i, width, any) : ptx_src(d, in, i, type, width, any)) ? 1 : 0;
+    if (o->kind == 'w')
+        return (dst ? ptx_dst(d, in, i, width, any) : ptx_src(d, in, i, type, width, any)) ? 1 : 0;
     if (o->kind != '{') {
         ptx_refuse(d, "a list of registers expected");
         return 0;
@@ -234,7 +255,9 @@ static int list(decoder_t *d, insn_t *in, int i, bool dst, type_t type, size_t w
     return n;
 }
 
-int ptx_dst_list(decoder_t *d, insn_t *in, int i, size_t width, bool any) { return list(d, in, i, true, T_NONE, width, any); }
+int ptx_dst_list(decoder_t *d, insn_t *in, int i, size_t width, bool any) {
+    return list(d, in, i, true, T_NONE, width, any);
+}
 
 int ptx_src_list(decoder_t *d, insn_t *in, int i, type_t type, size_t width, bool any) {
     return list(d, in, i, false, type, width, any);
@@ -302,9 +325,13 @@ static bool body_declaration(decoder_t *d) {
             d->regs = ptx_grow(d->regs, d->num_regs, sizeof *d->regs);
             d->regs[d->num_regs++] = (reg_t){x.name, new_rows(d, width, count), x.count, width};
         } else if (strcmp(x.space, "local") == 0 || strcmp(x.space, "param") == 0) {
-            add_symbol(d, (symbol_t){.name = x.name, .space = SPACE_LOCAL, .offset = place(&d->k->local_bytes, x.align, bytes)});
+            add_symbol(d, (symbol_t){.name = x.name,
+                                     .space = SPACE_LOCAL,
+                                     .offset = place(&d->k->local_bytes, x.align, bytes)});
         } else if (strcmp(x.space, "shared") == 0) {
-            add_symbol(d, (symbol_t){.name = x.name, .space = SPACE_SHARED, .offset = place(&d->k->shared_bytes, x.align, bytes)});
+            add_symbol(d, (symbol_t){.name = x.name,
+                                     .space = SPACE_SHARED,
+                                     .offset = place(&d->k->shared_bytes, x.align, bytes)});
         } else {
             return ptx_fail(d->p, x.name->line, "unknown declaration in a body");
         }
@@ -314,7 +341,8 @@ static bool body_declaration(decoder_t *d) {
         x.name = here(d);
         x.count = 0;
         ++d->p->at;
-        if (here(d)->kind == '<' || here(d)->kind == '[') return ptx_fail(d->p, x.name->line, "a list of arrays");
+        if (here(d)->kind == '<' || here(d)->kind == '[')
+            return ptx_fail(d->p, x.name->line, "a list of arrays");
     }
     if (here(d)->kind != ';') return ptx_fail(d->p, here(d)->line, "';' expected in a declaration");
     ++d->p->at;
@@ -360,7 +388,8 @@ static bool split_opcode(decoder_t *d, const token_t *t) {
     d->opcode = t;
     d->num_parts = 0;
     for (const char *c = t->at, *end = c + t->bytes, *next; c < end; c = next + 1) {
-        for (next = c; next < end && *next != '.'; ++next) {}
+        for (next = c; next < end && *next != '.'; ++next) {
+        }
         size_t n = (size_t)(next - c);
         if (d->num_parts == MAX_PARTS || n >= sizeof d->parts[0]) return ptx_refuse(d, "unknown");
         memcpy(d->parts[d->num_parts], c, n);
@@ -479,13 +508,17 @@ bool ptx_call(decoder_t *d) {
     if (name == d->num_ops || d->ops[name].kind != 'w') return ptx_refuse(d, "unknown form");
     const function_t *f = NULL;
     for (int i = 0; i < d->p->num_functions; ++i)
-        if (d->p->functions[i].first && ptx_is(token(d, d->ops[name].first), d->p->functions[i].name)) f = &d->p->functions[i];
+        if (d->p->functions[i].first && ptx_is(token(d, d->ops[name].first), d->p->functions[i].name))
+            f = &d->p->functions[i];
     if (!f) return ptx_refuse(d, "of a function without a body");
     if (d->depth == MAX_DEPTH) return ptx_refuse(d, "calls are too deep");
-    uint32_t symbols = d->num_symbols - d->symbol_base, seen = symbols, at = d->p->at, regs = d->reg_base, returns = d->num_returns;
+    uint32_t symbols = d->num_symbols - d->symbol_base, seen = symbols, at = d->p->at, regs = d->reg_base,
+             returns = d->num_returns;
     text_operand_t none = {0};
-    const text_operand_t results = name ? d->ops[0] : none, arguments = name + 1 < d->num_ops ? d->ops[name + 1] : none;
-    if (!bind(d, f->results, f->num_results, &results) || !bind(d, f->params, f->num_params, &arguments)) return false;
+    const text_operand_t results = name ? d->ops[0] : none,
+                         arguments = name + 1 < d->num_ops ? d->ops[name + 1] : none;
+    if (!bind(d, f->results, f->num_results, &results) || !bind(d, f->params, f->num_params, &arguments))
+        return false;
     d->symbol_base += seen;
     d->reg_base = d->num_regs;
     d->p->at = f->first;
@@ -507,11 +540,10 @@ static bool resolve(decoder_t *d) {
         for (uint32_t scope = b->scope; scope != UINT32_MAX && !found; scope = d->scope_parent[scope])
             for (uint32_t k = 0; k < d->num_labels && !found; ++k)
                 if (d->labels[k].scope == scope && same(d->labels[k].name, b->name)) found = &d->labels[k];
-        if (!found) return ptx_fail(d->p, b->name->line, "unknown label %.*s", (int)b->name->bytes, b->name->at);
-        if (b->table)
-            d->k->targets[b->at] = found->at;
-        else
-            d->k->code[b->at].target = found->at;
+        if (!found)
+            return ptx_fail(d->p, b->name->line, "unknown label %.*s", (int)b->name->bytes, b->name->at);
+        if (b->table) d->k->targets[b->at] = found->at;
+        else d->k->code[b->at].target = found->at;
     }
     return true;
 }

@@ -29,7 +29,7 @@ typedef struct {
 /* Tokens of one operand of the text: without brackets or braces, whose kind is kept. */
 typedef struct {
     uint32_t first, n;
-    char kind; /* 'w', '[' or '{' */
+    char kind;                     /* 'w', '[' or '{' */
     bool invert, minus, after_bar; /* after_bar: the second of d|p */
 } text_operand_t;
 
@@ -42,7 +42,7 @@ typedef struct {
     uint32_t *scope_parent, *returns;
     uint32_t num_regs, num_symbols, num_labels, num_branches, num_scopes, num_returns;
     uint32_t reg_base, symbol_base, scope; /* what an expanded call may see starts there */
-    int depth; /* of expanded calls */
+    int depth;                             /* of expanded calls */
     /* the statement being decoded */
     const token_t *opcode;
     char parts[MAX_PARTS][24];

@@ -13,8 +13,10 @@ bool ptx_trap(warp_t *w, const insn_t *in, int lane, const char *format, ...) {
     run_t *r = w->run;
     const uint32_t *n = r->launch->block;
     uint32_t thread = w->index * LANES + (uint32_t)(lane < 0 ? 0 : lane);
-    int at = snprintf(r->error, r->error_bytes, "%s, line %u, block (%u,%u,%u), %s (%u,%u,%u): ", r->kernel->name, in->line, r->block[0], r->block[1],
-                      r->block[2], lane < 0 ? "warp of thread" : "thread", thread % n[0], thread / n[0] % n[1], thread / n[0] / n[1]);
+    int at =
+        snprintf(r->error, r->error_bytes, "%s, line %u, block (%u,%u,%u), %s (%u,%u,%u): ", r->kernel->name,
+                 in->line, r->block[0], r->block[1], r->block[2], lane < 0 ? "warp of thread" : "thread",
+                 thread % n[0], thread / n[0] % n[1], thread / n[0] / n[1]);
     if (at < 0 || (size_t)at >= r->error_bytes) return false;
     va_list list;
     va_start(list, format);
@@ -36,7 +38,8 @@ static bool step(warp_t *w, const insn_t *code) {
     const insn_t *in = &code[g->pc++];
     uint32_t mask = g->mask;
     if (in->guard) {
-        if (mask & ~w->set[in->guard]) return ptx_trap(w, in, -1, "a predicate that was never written guards the instruction");
+        if (mask & ~w->set[in->guard])
+            return ptx_trap(w, in, -1, "a predicate that was never written guards the instruction");
         uint32_t p = row_of(w, in->guard)->u32[0];
         mask &= in->guard_not ? ~p : p;
     }
@@ -61,7 +64,9 @@ static bool run_warp(warp_t *w) {
     const insn_t *code = r->kernel->code;
     for (int i = 0; i < TURN && w->num_groups && w->waits < 0; ++i) {
         r->lane_steps += count(w->groups[w->num_groups - 1].mask);
-        if (++r->steps > r->max_steps) return ptx_trap(w, &code[w->groups[w->num_groups - 1].pc], -1, "no end after %lld instructions of warps", (long long)r->max_steps);
+        if (++r->steps > r->max_steps)
+            return ptx_trap(w, &code[w->groups[w->num_groups - 1].pc], -1,
+                            "no end after %lld instructions of warps", (long long)r->max_steps);
         if (!step(w, code)) return false;
     }
     return true;
@@ -89,7 +94,8 @@ static bool deadlock(run_t *r) {
         warp_t *w = &r->warps[i];
         if (w->waits < 0) continue;
         const barrier_t *b = &r->barriers[w->waits];
-        return ptx_trap(w, &r->kernel->code[w->groups[0].pc - 1], -1, "barrier %d: %u threads are there, nobody else can come", w->waits, b->arrived);
+        return ptx_trap(w, &r->kernel->code[w->groups[0].pc - 1], -1,
+                        "barrier %d: %u threads are there, nobody else can come", w->waits, b->arrived);
     }
     return false;
 }
@@ -121,10 +127,8 @@ static void fill(warp_t *w, const fill_t *f) {
     bool by_lane = f->kind == FILL_TID || f->kind == FILL_LANE || f->kind == FILL_LANEMASK;
     for (uint32_t i = 0; i < LANES; ++i) {
         if (by_lane) v = fill_value(w->run, f, w->index, i);
-        if (f->width == 8)
-            row->u64[i] = v;
-        else
-            row->u32[i] = (uint32_t)v;
+        if (f->width == 8) row->u64[i] = v;
+        else row->u32[i] = (uint32_t)v;
     }
     w->set[f->row] = ALL_LANES;
 }
@@ -167,7 +171,8 @@ static bool run_block(run_t *r) {
     r->first_phase = ++r->phase;
     for (uint32_t i = 0; i < r->num_warps; ++i) start_warp(&r->warps[i]);
     for (;;) {
-        uint32_t first = (uint32_t)(next_random(r) % r->num_warps), stride = next_random(r) & 1 ? 1 : r->num_warps - 1;
+        uint32_t first = (uint32_t)(next_random(r) % r->num_warps),
+                 stride = next_random(r) & 1 ? 1 : r->num_warps - 1;
         bool runs = false, live = false;
         for (uint32_t i = 0; i < r->num_warps; ++i) {
             warp_t *w = &r->warps[(first + (uint64_t)i * stride) % r->num_warps];
@@ -185,7 +190,8 @@ static bool run_block(run_t *r) {
 /* Blocks in an order that the seed chooses: from a first one in steps that reach all. */
 static bool run_blocks(run_t *r) {
     const uint32_t *n = r->launch->grid;
-    uint64_t blocks = (uint64_t)n[0] * n[1] * n[2], stride = next_random(r) % blocks + 1, first = next_random(r) % blocks;
+    uint64_t blocks = (uint64_t)n[0] * n[1] * n[2], stride = next_random(r) % blocks + 1,
+             first = next_random(r) % blocks;
     for (uint64_t a = stride, b = blocks; b;) {
         uint64_t t = a % b;
         a = b;
@@ -214,14 +220,19 @@ static bool fail(const run_t *r, const char *what) {
 static bool check_launch(const run_t *r) {
     const ptx_launch_t *l = r->launch;
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
-    if (!threads || threads > 1024 || l->block[2] > 64) return fail(r, "a block without threads or with too many");
-    if (threads > (uint64_t)r->kernel->max_threads) return fail(r, "more threads in a block than .maxntid says");
-    if (!l->grid[0] || !l->grid[1] || !l->grid[2] || l->grid[0] > INT32_MAX || l->grid[1] > 65535 || l->grid[2] > 65535)
+    if (!threads || threads > 1024 || l->block[2] > 64)
+        return fail(r, "a block without threads or with too many");
+    if (threads > (uint64_t)r->kernel->max_threads)
+        return fail(r, "more threads in a block than .maxntid says");
+    if (!l->grid[0] || !l->grid[1] || !l->grid[2] || l->grid[0] > INT32_MAX || l->grid[1] > 65535 ||
+        l->grid[2] > 65535)
         return fail(r, "a grid without blocks or with too many");
     for (size_t i = 0; i < l->num_regions; ++i) {
         const ptx_region_t *a = &l->regions[i];
-        if (a->address + a->bytes > PTX_SHARED_WINDOW || a->address + a->bytes < a->address) return fail(r, "a region at an address that is not allowed");
-        if (i && a[-1].address + a[-1].bytes > a->address) return fail(r, "the regions are not sorted or overlap");
+        if (a->address + a->bytes > PTX_SHARED_WINDOW || a->address + a->bytes < a->address)
+            return fail(r, "a region at an address that is not allowed");
+        if (i && a[-1].address + a[-1].bytes > a->address)
+            return fail(r, "the regions are not sorted or overlap");
     }
     return true;
 }
@@ -247,13 +258,15 @@ static bool init_run(run_t *r) {
     const ptx_launch_t *l = r->launch;
     r->num_threads = l->block[0] * l->block[1] * l->block[2];
     r->num_warps = (r->num_threads + LANES - 1) / LANES;
-    r->shared_bytes = l->dynamic_shared ? (r->kernel->shared_bytes + 15) / 16 * 16 + l->dynamic_shared : r->kernel->shared_bytes;
+    r->shared_bytes = l->dynamic_shared ? (r->kernel->shared_bytes + 15) / 16 * 16 + l->dynamic_shared
+                                        : r->kernel->shared_bytes;
     r->shared = aligned_alloc(64, (r->shared_bytes / 64 + 1) * 64);
     r->shared_state = malloc(r->shared_bytes + 1);
     r->shared_shadow = calloc(r->shared_bytes / 4 + 1, sizeof *r->shared_shadow);
     r->shadows = calloc(l->num_regions + 1, sizeof *r->shadows);
     r->cache = calloc(r->kernel->num_code, sizeof *r->cache);
-    r->module_region = (ptx_region_t){PTX_MODULE_WINDOW, r->kernel->module->memory_bytes, r->kernel->module->memory, NULL};
+    r->module_region =
+        (ptx_region_t){PTX_MODULE_WINDOW, r->kernel->module->memory_bytes, r->kernel->module->memory, NULL};
     r->max_steps = l->max_steps ? l->max_steps : default_steps;
     r->random = l->seed;
     bool ok = r->shared && r->shared_state && r->shared_shadow && r->shadows && r->cache;

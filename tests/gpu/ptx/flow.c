@@ -31,7 +31,8 @@ bool ptx_exec_brx(warp_t *w, const insn_t *in, uint32_t mask) {
     ptx_wide(w, in, 0, index);
     for (int i = 0; i < LANES; ++i)
         if (mask >> i & 1 && index[i] >= k->targets[in->target])
-            return ptx_trap(w, in, i, "branch number %llu of %u", (unsigned long long)index[i], k->targets[in->target]);
+            return ptx_trap(w, in, i, "branch number %llu of %u", (unsigned long long)index[i],
+                            k->targets[in->target]);
     group_t g = w->groups[--w->num_groups];
     add_group(w, g.pc, g.mask & ~mask);
     for (int i = 0; i < LANES; ++i)
@@ -67,7 +68,8 @@ static bool same_in_all(warp_t *w, const insn_t *in, int src, uint32_t mask, uin
     while (!(mask >> first & 1)) ++first;
     *value = a->u32[first];
     for (int i = first; i < LANES; ++i)
-        if (mask >> i & 1 && a->u32[i] != *value) return ptx_trap(w, in, i, "the lanes of a warp name different barriers");
+        if (mask >> i & 1 && a->u32[i] != *value)
+            return ptx_trap(w, in, i, "the lanes of a warp name different barriers");
     return true;
 }
 
@@ -75,12 +77,15 @@ bool ptx_exec_bar(warp_t *w, const insn_t *in, uint32_t mask) {
     run_t *r = w->run;
     uint32_t id, threads = 0;
     if (!ptx_sources_set(w, in, mask)) return false;
-    if (mask != w->live) return ptx_trap(w, in, -1, "divergent barrier: lanes %08x of %08x are there", mask, w->live);
-    if (!same_in_all(w, in, 0, mask, &id) || (in->n_src > 1 && !same_in_all(w, in, 1, mask, &threads))) return false;
+    if (mask != w->live)
+        return ptx_trap(w, in, -1, "divergent barrier: lanes %08x of %08x are there", mask, w->live);
+    if (!same_in_all(w, in, 0, mask, &id) || (in->n_src > 1 && !same_in_all(w, in, 1, mask, &threads)))
+        return false;
     if (id >= MAX_BARRIERS) return ptx_trap(w, in, -1, "barrier %u", id);
     if (threads % LANES) return ptx_trap(w, in, -1, "a barrier of %u threads", threads);
     barrier_t *b = &r->barriers[id];
-    if (b->arrived && b->needed != threads) return ptx_trap(w, in, -1, "barrier %u of %u threads, others expect %u", id, threads, b->needed);
+    if (b->arrived && b->needed != threads)
+        return ptx_trap(w, in, -1, "barrier %u of %u threads, others expect %u", id, threads, b->needed);
     b->needed = threads;
     /* Whole warps count, also the last one of a block. */
     b->arrived += threads ? LANES : count(mask);
@@ -93,8 +98,11 @@ bool ptx_exec_bar_warp(warp_t *w, const insn_t *in, uint32_t mask) {
     const lanes_t *a = ptx_source(w, in, 0);
     for (int i = 0; i < LANES; ++i) {
         if (!(mask >> i & 1)) continue;
-        if (!(a->u32[i] >> i & 1)) return ptx_trap(w, in, i, "the mask %08x leaves out the lane itself", a->u32[i]);
-        if (a->u32[i] & w->live & ~mask) return ptx_trap(w, in, i, "the mask %08x names lanes that are elsewhere (%08x are here)", a->u32[i], mask);
+        if (!(a->u32[i] >> i & 1))
+            return ptx_trap(w, in, i, "the mask %08x leaves out the lane itself", a->u32[i]);
+        if (a->u32[i] & w->live & ~mask)
+            return ptx_trap(w, in, i, "the mask %08x names lanes that are elsewhere (%08x are here)",
+                            a->u32[i], mask);
     }
     return true;
 }

@@ -22,14 +22,42 @@ typedef union {
 } lanes_t;
 
 typedef enum {
-    T_NONE, T_PRED,
-    T_B8, T_U8, T_S8,
-    T_B16, T_U16, T_S16, T_F16, T_BF16,
-    T_B32, T_U32, T_S32, T_F32, T_F16X2, T_BF16X2, T_TF32,
-    T_B64, T_U64, T_S64, T_F64, T_B128,
+    T_NONE,
+    T_PRED,
+    T_B8,
+    T_U8,
+    T_S8,
+    T_B16,
+    T_U16,
+    T_S16,
+    T_F16,
+    T_BF16,
+    T_B32,
+    T_U32,
+    T_S32,
+    T_F32,
+    T_F16X2,
+    T_BF16X2,
+    T_TF32,
+    T_B64,
+    T_U64,
+    T_S64,
+    T_F64,
+    T_B128,
 } type_t;
 
-typedef enum { ROUND_NONE, ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP, ROUND_RNA, ROUND_RNI, ROUND_RZI, ROUND_RMI, ROUND_RPI } round_t;
+typedef enum {
+    ROUND_NONE,
+    ROUND_RN,
+    ROUND_RZ,
+    ROUND_RM,
+    ROUND_RP,
+    ROUND_RNA,
+    ROUND_RNI,
+    ROUND_RZI,
+    ROUND_RMI,
+    ROUND_RPI
+} round_t;
 typedef enum { SPACE_GENERIC, SPACE_GLOBAL, SPACE_CONST, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM } space_t;
 
 typedef struct insn insn_t;
@@ -54,8 +82,20 @@ struct insn {
 };
 
 /* A value that fills a row before the kernel starts. */
-typedef enum { FILL_VALUE, FILL_DYNAMIC_SHARED, FILL_TID, FILL_NTID, FILL_CTAID, FILL_NCTAID, FILL_LANE, FILL_WARP, FILL_NWARPS,
-    FILL_DYNAMIC_BYTES, FILL_TOTAL_BYTES, FILL_LANEMASK } fill_kind_t;
+typedef enum {
+    FILL_VALUE,
+    FILL_DYNAMIC_SHARED,
+    FILL_TID,
+    FILL_NTID,
+    FILL_CTAID,
+    FILL_NCTAID,
+    FILL_LANE,
+    FILL_WARP,
+    FILL_NWARPS,
+    FILL_DYNAMIC_BYTES,
+    FILL_TOTAL_BYTES,
+    FILL_LANEMASK
+} fill_kind_t;
 typedef struct {
     fill_kind_t kind;
     uint8_t width, axis;
@@ -133,8 +173,8 @@ struct run {
     shadow_t *shared_shadow;
     uint64_t shared_bytes;
     ptx_region_t module_region;
-    shadow_t **shadows; /* of the regions, the module's last; made when first used */
-    uint32_t *cache;    /* for each instruction: the region it used last */
+    shadow_t **shadows;          /* of the regions, the module's last; made when first used */
+    uint32_t *cache;             /* for each instruction: the region it used last */
     uint32_t phase, first_phase; /* counts barriers of all blocks; the first one of this block */
     int64_t steps, max_steps, lane_steps;
     uint64_t random;
@@ -142,10 +182,13 @@ struct run {
     size_t error_bytes;
 };
 
-static inline lanes_t *row_of(const warp_t *w, uint16_t row) { return (lanes_t *)(void *)(w->rows + (size_t)row * ROW_BYTES); }
+static inline lanes_t *row_of(const warp_t *w, uint16_t row) {
+    return (lanes_t *)(void *)(w->rows + (size_t)row * ROW_BYTES);
+}
 
 /* Ends the launch with a message; lane -1: the warp as a whole. Always false. */
-bool ptx_trap(warp_t *w, const insn_t *in, int lane, const char *format, ...) __attribute__((format(printf, 4, 5)));
+bool ptx_trap(warp_t *w, const insn_t *in, int lane, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Whether all source registers were written in the lanes of mask; else it traps. */
 bool ptx_sources_set(warp_t *w, const insn_t *in, uint32_t mask);
 /* Stores values into a destination register in the lanes of mask. */
@@ -165,11 +208,26 @@ exec_fn ptx_exec_mma, ptx_exec_ldmatrix, ptx_exec_movmatrix;
 pure_fn *ptx_find_int(const char *name, const char **operands);
 pure_fn *ptx_find_float(const char *name, const char **operands);
 pure_fn *ptx_find_half(const char *name, const char **operands);
-pure_fn ptx_compare; /* setp and set: type, op and op2 of the instruction */
-pure_fn ptx_convert; /* cvt: type from type2 */
+pure_fn ptx_compare;      /* setp and set: type, op and op2 of the instruction */
+pure_fn ptx_convert;      /* cvt: type from type2 */
 pure_fn ptx_convert_pair; /* cvt to f16x2 and bf16x2 */
 
-enum { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_EQU, CMP_NEU, CMP_LTU, CMP_LEU, CMP_GTU, CMP_GEU, CMP_NUM, CMP_NAN };
+enum {
+    CMP_EQ,
+    CMP_NE,
+    CMP_LT,
+    CMP_LE,
+    CMP_GT,
+    CMP_GE,
+    CMP_EQU,
+    CMP_NEU,
+    CMP_LTU,
+    CMP_LEU,
+    CMP_GTU,
+    CMP_GEU,
+    CMP_NUM,
+    CMP_NAN
+};
 enum { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR };
 
 /* memory.c. The piece of memory that an access of some lanes goes to. */
@@ -182,30 +240,57 @@ typedef struct {
 typedef enum { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC } access_t;
 enum { STATE_UNSET, STATE_SET, STATE_PENDING };
 /* What the lanes' accesses go to; checks bounds and alignment. 0: trapped, 1: done, 2: not all are in one piece. */
-int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const uint64_t at[LANES], uint32_t bytes, view_t *v);
+int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const uint64_t at[LANES],
+             uint32_t bytes, view_t *v);
 /* Lanes' addresses: source `src` and an offset. */
 void ptx_addresses(const warp_t *w, const insn_t *in, int src, int64_t offset, uint64_t at[LANES]);
 /* Where a lane's bytes are, after the checks of a read (all bytes set), or those of a write of `value` (NULL: of an
  * atomic operation or of a value that is not known yet), and notes the access. NULL: it trapped. */
-unsigned char *ptx_access(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t at, uint32_t bytes, access_t access,
-                          const unsigned char *value);
+unsigned char *ptx_access(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t at, uint32_t bytes,
+                          access_t access, const unsigned char *value);
 
 /* race.c. Notes an access of a lane's bytes, at `offset` from the view's base; `value`: what a write puts there. */
-bool ptx_note(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes, access_t access,
-              const unsigned char *value);
+bool ptx_note(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes,
+              access_t access, const unsigned char *value);
 
 /* float.c: what .ftz and .sat do to all lanes. */
 void ptx_flush(lanes_t *v);
 void ptx_saturate(lanes_t *v, uint8_t type);
 /* execute.c: the row of source i (for registers of 8 bytes two rows). */
-static inline lanes_t *ptx_source(const warp_t *w, const insn_t *in, int i) { return row_of(w, in->row[in->n_dst + i]); }
+static inline lanes_t *ptx_source(const warp_t *w, const insn_t *in, int i) {
+    return row_of(w, in->row[in->n_dst + i]);
+}
 
 /* half.c */
 float ptx_f16_to_f32(uint32_t h);
-static inline float ptx_bits_f32(uint32_t u) { union { uint32_t u; float f; } v = {.u = u}; return v.f; }
-static inline uint32_t ptx_f32_bits(float f) { union { float f; uint32_t u; } v = {.f = f}; return v.u; }
-static inline double ptx_bits_f64(uint64_t u) { union { uint64_t u; double f; } v = {.u = u}; return v.f; }
-static inline uint64_t ptx_f64_bits(double f) { union { double f; uint64_t u; } v = {.f = f}; return v.u; }
+static inline float ptx_bits_f32(uint32_t u) {
+    union {
+        uint32_t u;
+        float f;
+    } v = {.u = u};
+    return v.f;
+}
+static inline uint32_t ptx_f32_bits(float f) {
+    union {
+        float f;
+        uint32_t u;
+    } v = {.f = f};
+    return v.u;
+}
+static inline double ptx_bits_f64(uint64_t u) {
+    union {
+        uint64_t u;
+        double f;
+    } v = {.u = u};
+    return v.f;
+}
+static inline uint64_t ptx_f64_bits(double f) {
+    union {
+        double f;
+        uint64_t u;
+    } v = {.f = f};
+    return v.u;
+}
 static inline float ptx_bf16_to_f32(uint32_t h) { return ptx_bits_f32(h << 16); }
 /* x rounded to the format's values (T_F16, T_BF16, T_TF32, T_F32), as its bits. */
 uint32_t ptx_round(double x, type_t type, round_t mode);

@@ -12,10 +12,13 @@ static bool members(warp_t *w, const insn_t *in, int src, uint32_t mask, uint32_
     *value = a->u32[first];
     for (int i = first; i < LANES; ++i) {
         if (!(mask >> i & 1)) continue;
-        if (a->u32[i] != *value) return ptx_trap(w, in, i, "the lanes have different masks, %08x and %08x", *value, a->u32[i]);
+        if (a->u32[i] != *value)
+            return ptx_trap(w, in, i, "the lanes have different masks, %08x and %08x", *value, a->u32[i]);
         if (!(*value >> i & 1)) return ptx_trap(w, in, i, "the mask %08x leaves out the lane itself", *value);
     }
-    if (*value & ~mask) return ptx_trap(w, in, first, "the mask %08x names lanes that are not there (%08x are)", *value, mask);
+    if (*value & ~mask)
+        return ptx_trap(w, in, first, "the mask %08x names lanes that are not there (%08x are)", *value,
+                        mask);
     return true;
 }
 
@@ -31,13 +34,23 @@ bool ptx_exec_shfl(warp_t *w, const insn_t *in, uint32_t mask) {
         int max = (i & segment) | (clamp & ~segment), min = i & segment, j;
         bool ok;
         switch (in->op) {
-        case SHFL_UP: j = i - n; ok = j >= max; break;
-        case SHFL_DOWN: j = i + n; ok = j <= max; break;
-        case SHFL_BFLY: j = i ^ n; ok = j <= max; break;
+        case SHFL_UP:
+            j = i - n;
+            ok = j >= max;
+            break;
+        case SHFL_DOWN:
+            j = i + n;
+            ok = j <= max;
+            break;
+        case SHFL_BFLY:
+            j = i ^ n;
+            ok = j <= max;
+            break;
         default: j = min | (n & ~segment); ok = j <= max;
         }
         if (!ok) j = i;
-        if (!(mask >> j & 1)) return ptx_trap(w, in, i, "reads lane %d, which is not there (%08x are)", j, mask);
+        if (!(mask >> j & 1))
+            return ptx_trap(w, in, i, "reads lane %d, which is not there (%08x are)", j, mask);
         d.u32[i] = a->u32[j];
         p.u32[0] |= (uint32_t)ok << i;
     }

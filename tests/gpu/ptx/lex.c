@@ -47,7 +47,9 @@ token_t *ptx_tokens(const char *text) {
             end += *end != 0;
         } else if (in_word(c)) {
             t->kind = 'w';
-            while (in_word(end) || (end[0] == ':' && end[1] == ':' && in_word(end + 2)) || (end[-1] == ':' && end[0] == ':')) ++end;
+            while (in_word(end) || (end[0] == ':' && end[1] == ':' && in_word(end + 2)) ||
+                   (end[-1] == ':' && end[0] == ':'))
+                ++end;
         }
         t->bytes = (uint32_t)(end - c);
         c = end;
@@ -96,10 +98,8 @@ bool ptx_number(const token_t *t, uint64_t *value, bool *f32, bool *f64) {
         *value = ptx_f64_bits(strtod(text, &end));
     } else {
         if (n > 1 && text[n - 1] == 'U') text[n - 1] = 0;
-        if (text[0] == '0' && (text[1] == 'b' || text[1] == 'B'))
-            *value = strtoull(text + 2, &end, 2);
-        else
-            *value = strtoull(text, &end, 0);
+        if (text[0] == '0' && (text[1] == 'b' || text[1] == 'B')) *value = strtoull(text + 2, &end, 2);
+        else *value = strtoull(text, &end, 0);
     }
     return *end == 0;
 }
@@ -107,14 +107,17 @@ bool ptx_number(const token_t *t, uint64_t *value, bool *f32, bool *f64) {
 static const struct {
     const char *name;
     uint8_t type, bytes;
-} types[] = {{"pred", T_PRED, 1}, {"b8", T_B8, 1}, {"u8", T_U8, 1}, {"s8", T_S8, 1}, {"b16", T_B16, 2}, {"u16", T_U16, 2},
-    {"s16", T_S16, 2}, {"f16", T_F16, 2}, {"bf16", T_BF16, 2}, {"b32", T_B32, 4}, {"u32", T_U32, 4}, {"s32", T_S32, 4},
-    {"f32", T_F32, 4}, {"f16x2", T_F16X2, 4}, {"bf16x2", T_BF16X2, 4}, {"tf32", T_TF32, 4}, {"b64", T_B64, 8}, {"u64", T_U64, 8},
-    {"s64", T_S64, 8}, {"f64", T_F64, 8}, {"b128", T_B128, 16}};
+} types[] = {{"pred", T_PRED, 1}, {"b8", T_B8, 1},       {"u8", T_U8, 1},         {"s8", T_S8, 1},
+             {"b16", T_B16, 2},   {"u16", T_U16, 2},     {"s16", T_S16, 2},       {"f16", T_F16, 2},
+             {"bf16", T_BF16, 2}, {"b32", T_B32, 4},     {"u32", T_U32, 4},       {"s32", T_S32, 4},
+             {"f32", T_F32, 4},   {"f16x2", T_F16X2, 4}, {"bf16x2", T_BF16X2, 4}, {"tf32", T_TF32, 4},
+             {"b64", T_B64, 8},   {"u64", T_U64, 8},     {"s64", T_S64, 8},       {"f64", T_F64, 8},
+             {"b128", T_B128, 16}};
 
 type_t ptx_type(const char *name, size_t bytes) {
     for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
-        if (strlen(types[i].name) == bytes && memcmp(types[i].name, name, bytes) == 0) return (type_t)types[i].type;
+        if (strlen(types[i].name) == bytes && memcmp(types[i].name, name, bytes) == 0)
+            return (type_t)types[i].type;
     return T_NONE;
 }
 

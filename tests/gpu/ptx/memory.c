@@ -20,10 +20,8 @@ static int64_t find_region(const run_t *r, uint64_t first, uint64_t end) {
     size_t low = 0, high = region_count(r);
     while (high - low > 1) {
         size_t mid = low + (high - low) / 2;
-        if (region_at(r, mid)->address <= first)
-            low = mid;
-        else
-            high = mid;
+        if (region_at(r, mid)->address <= first) low = mid;
+        else high = mid;
     }
     return inside(region_at(r, low), first, end) ? (int64_t)low : -1;
 }
@@ -32,23 +30,29 @@ static bool outside(warp_t *w, const insn_t *in, int lane, space_t space, uint64
     const run_t *r = w->run;
     unsigned long long a = at;
     if (space == SPACE_SHARED || space == SPACE_LOCAL || space == SPACE_PARAM) {
-        uint64_t limit = space == SPACE_SHARED ? r->shared_bytes : space == SPACE_LOCAL ? r->kernel->local_bytes : r->kernel->params_bytes;
-        return ptx_trap(w, in, lane, "%u bytes at %llu are outside of %s memory, which has %llu bytes", bytes, a, space_names[space],
-                        (unsigned long long)limit);
+        uint64_t limit = space == SPACE_SHARED  ? r->shared_bytes
+                         : space == SPACE_LOCAL ? r->kernel->local_bytes
+                                                : r->kernel->params_bytes;
+        return ptx_trap(w, in, lane, "%u bytes at %llu are outside of %s memory, which has %llu bytes", bytes,
+                        a, space_names[space], (unsigned long long)limit);
     }
     const ptx_region_t *nearest = NULL;
     uint64_t distance = UINT64_MAX;
     for (size_t i = 0; i < r->launch->num_regions; ++i) {
         const ptx_region_t *g = region_at(r, i);
-        uint64_t d = at < g->address ? g->address - at : at + bytes > g->address + g->bytes ? at + bytes - (g->address + g->bytes) : 0;
+        uint64_t d = at < g->address                      ? g->address - at
+                     : at + bytes > g->address + g->bytes ? at + bytes - (g->address + g->bytes)
+                                                          : 0;
         if (d >= distance) continue;
         distance = d;
         nearest = g;
     }
-    if (!nearest) return ptx_trap(w, in, lane, "%u bytes at 0x%llx are outside: there is no memory", bytes, a);
-    return ptx_trap(w, in, lane, "%u bytes at 0x%llx are outside, %llu bytes %s the region of %llu bytes at 0x%llx", bytes, a,
-                    (unsigned long long)distance, at < nearest->address ? "before" : "after the end of", (unsigned long long)nearest->bytes,
-                    (unsigned long long)nearest->address);
+    if (!nearest)
+        return ptx_trap(w, in, lane, "%u bytes at 0x%llx are outside: there is no memory", bytes, a);
+    return ptx_trap(w, in, lane,
+                    "%u bytes at 0x%llx are outside, %llu bytes %s the region of %llu bytes at 0x%llx", bytes,
+                    a, (unsigned long long)distance, at < nearest->address ? "before" : "after the end of",
+                    (unsigned long long)nearest->bytes, (unsigned long long)nearest->address);
 }
 
 static shadow_t *shadow_of(run_t *r, size_t i) {
@@ -88,13 +92,17 @@ static void view_small(warp_t *w, space_t space, view_t *v, uint64_t base) {
         v->host = w->local;
         v->lane_stride = r->kernel->local_bytes;
     } else {
-        union { const void *from; unsigned char *to; } params = {.from = r->launch->params};
+        union {
+            const void *from;
+            unsigned char *to;
+        } params = {.from = r->launch->params};
         v->host = params.to;
         v->constant = true;
     }
 }
 
-int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const uint64_t at[LANES], uint32_t bytes, view_t *v) {
+int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const uint64_t at[LANES],
+             uint32_t bytes, view_t *v) {
     run_t *r = w->run;
     uint64_t min, max, bits;
     int lane = lowest(mask);
@@ -108,10 +116,15 @@ int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const ui
     if (space == SPACE_GENERIC) {
         space = space_at(min);
         if (space_at(max) != space) return 2;
-        base = space == SPACE_SHARED ? PTX_SHARED_WINDOW : space == SPACE_LOCAL ? PTX_LOCAL_WINDOW : space == SPACE_PARAM ? PTX_PARAM_WINDOW : 0;
+        base = space == SPACE_SHARED  ? PTX_SHARED_WINDOW
+               : space == SPACE_LOCAL ? PTX_LOCAL_WINDOW
+               : space == SPACE_PARAM ? PTX_PARAM_WINDOW
+                                      : 0;
     }
     if (space == SPACE_SHARED || space == SPACE_LOCAL || space == SPACE_PARAM) {
-        uint64_t limit = space == SPACE_SHARED ? r->shared_bytes : space == SPACE_LOCAL ? r->kernel->local_bytes : r->kernel->params_bytes;
+        uint64_t limit = space == SPACE_SHARED  ? r->shared_bytes
+                         : space == SPACE_LOCAL ? r->kernel->local_bytes
+                                                : r->kernel->params_bytes;
         if (max - base + bytes > limit || max - base + bytes < bytes)
             return one ? outside(w, in, lane, space, min - base, bytes) : 2;
         view_small(w, space, v, base);
@@ -124,15 +137,20 @@ int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const ui
     *cache = (uint32_t)i;
     const ptx_region_t *g = region_at(r, (size_t)i);
     *v = (view_t){.host = g->host, .state = g->set, .base = g->address, .constant = space == SPACE_CONST};
-    if (space == SPACE_GLOBAL && !(v->shadow = shadow_of(r, (size_t)i))) return ptx_trap(w, in, lane, "out of memory");
+    if (space == SPACE_GLOBAL && !(v->shadow = shadow_of(r, (size_t)i)))
+        return ptx_trap(w, in, lane, "out of memory");
     return 1;
 }
 
-static bool states(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes, access_t access) {
+static bool states(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes,
+                   access_t access) {
     unsigned char *state = v->state + offset;
     if (access != ACCESS_READ) {
         for (uint32_t i = 0; i < bytes && v->shared; ++i)
-            if (state[i] == STATE_PENDING) return ptx_trap(w, in, lane, "writes shared memory at %llu, where an asynchronous copy is under way", (unsigned long long)(offset + i));
+            if (state[i] == STATE_PENDING)
+                return ptx_trap(w, in, lane,
+                                "writes shared memory at %llu, where an asynchronous copy is under way",
+                                (unsigned long long)(offset + i));
         memset(state, STATE_SET, bytes);
         return true;
     }
@@ -140,14 +158,17 @@ static bool states(warp_t *w, const insn_t *in, const view_t *v, int lane, uint6
         if (state[i] && !v->shared) state[i] |= PTX_WAS_READ;
         if (state[i] && (state[i] != STATE_PENDING || !v->shared)) continue;
         unsigned long long at = v->shared ? offset + i : v->base + offset + i;
-        if (state[i]) return ptx_trap(w, in, lane, "reads shared memory at %llu before the wait for its asynchronous copy", at);
-        return ptx_trap(w, in, lane, "reads %s memory at 0x%llx that was never written", v->shared ? "shared" : "global", at);
+        if (state[i])
+            return ptx_trap(w, in, lane,
+                            "reads shared memory at %llu before the wait for its asynchronous copy", at);
+        return ptx_trap(w, in, lane, "reads %s memory at 0x%llx that was never written",
+                        v->shared ? "shared" : "global", at);
     }
     return true;
 }
 
-unsigned char *ptx_access(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t at, uint32_t bytes, access_t access,
-                          const unsigned char *value) {
+unsigned char *ptx_access(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t at, uint32_t bytes,
+                          access_t access, const unsigned char *value) {
     uint64_t offset = at - v->base;
     if (v->state && !states(w, in, v, lane, offset, bytes, access)) return NULL;
     if (v->shadow && !ptx_note(w, in, v, lane, offset, bytes, access, value)) return NULL;
@@ -169,18 +190,19 @@ static uint64_t read_value(const unsigned char *p, type_t type) {
     uint32_t u;
     uint64_t d;
     switch (type) {
-    case T_B8: case T_U8: case T_S8:
-        memcpy(&b, p, sizeof b);
-        return type == T_S8 ? (uint64_t)(int64_t)(int8_t)b : b;
-    case T_B16: case T_U16: case T_S16: case T_F16: case T_BF16:
-        memcpy(&h, p, sizeof h);
-        return type == T_S16 ? (uint64_t)(int64_t)(int16_t)h : h;
-    case T_B64: case T_U64: case T_S64: case T_F64:
-        memcpy(&d, p, sizeof d);
-        return d;
-    default:
-        memcpy(&u, p, sizeof u);
-        return type == T_S32 ? (uint64_t)(int64_t)(int32_t)u : u;
+    case T_B8:
+    case T_U8:
+    case T_S8: memcpy(&b, p, sizeof b); return type == T_S8 ? (uint64_t)(int64_t)(int8_t)b : b;
+    case T_B16:
+    case T_U16:
+    case T_S16:
+    case T_F16:
+    case T_BF16: memcpy(&h, p, sizeof h); return type == T_S16 ? (uint64_t)(int64_t)(int16_t)h : h;
+    case T_B64:
+    case T_U64:
+    case T_S64:
+    case T_F64: memcpy(&d, p, sizeof d); return d;
+    default: memcpy(&u, p, sizeof u); return type == T_S32 ? (uint64_t)(int64_t)(int32_t)u : u;
     }
 }
 
@@ -207,10 +229,8 @@ static bool load(warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[L
         if (!p) return false;
         for (int k = 0; k < in->vec; ++k) {
             uint64_t x = read_value(p + (uint32_t)k * each, type);
-            if (in->width[k] == 8)
-                value[k].u64[i] = x;
-            else
-                value[k].u32[i] = in->width[k] == 2 ? (uint16_t)x : (uint32_t)x;
+            if (in->width[k] == 8) value[k].u64[i] = x;
+            else value[k].u32[i] = in->width[k] == 2 ? (uint16_t)x : (uint32_t)x;
         }
     }
     for (int k = 0; k < in->vec; ++k) ptx_store(w, in, k, &value[k], mask);
@@ -243,7 +263,8 @@ static bool store(warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[
             const void *from = in->width[k + 1] == 8 ? (const void *)&a->u64[i] : (const void *)&a->u32[i];
             memcpy(value + (uint32_t)k * each, from, each);
         }
-        unsigned char *p = ptx_access(w, in, &v, i, at[i], bytes, in->relaxed ? ACCESS_ATOMIC : ACCESS_WRITE, value);
+        unsigned char *p =
+            ptx_access(w, in, &v, i, at[i], bytes, in->relaxed ? ACCESS_ATOMIC : ACCESS_WRITE, value);
         if (!p) return false;
         memcpy(p, value, bytes);
     }

@@ -29,7 +29,9 @@ static void load_a(const warp_t *w, const insn_t *in, int n_a, double a[M][MAX_K
     int e = elements(type);
     for (int r = 0; r < n_a; ++r)
         for (int l = 0; l < LANES; ++l)
-            for (int i = 0; i < e; ++i) a[l / 4 + r % 2 * 8][e * (l % 4) + r / 2 * 4 * e + i] = element(ptx_source(w, in, r)->u32[l], type, i);
+            for (int i = 0; i < e; ++i)
+                a[l / 4 + r % 2 * 8][e * (l % 4) + r / 2 * 4 * e + i] =
+                    element(ptx_source(w, in, r)->u32[l], type, i);
 }
 
 static void load_b(const warp_t *w, const insn_t *in, int n_a, int n_b, double b[MAX_K][N]) {
@@ -37,7 +39,8 @@ static void load_b(const warp_t *w, const insn_t *in, int n_a, int n_b, double b
     int e = elements(type);
     for (int r = 0; r < n_b; ++r)
         for (int l = 0; l < LANES; ++l)
-            for (int i = 0; i < e; ++i) b[e * (l % 4) + r * 4 * e + i][l / 4] = element(ptx_source(w, in, n_a + r)->u32[l], type, i);
+            for (int i = 0; i < e; ++i)
+                b[e * (l % 4) + r * 4 * e + i][l / 4] = element(ptx_source(w, in, n_a + r)->u32[l], type, i);
 }
 
 /* Element (row, col) of c and d: lane 4 (row%8) + col/2, register 2 (row/8) + col%2, or half col%2 of register row/8. */
@@ -55,14 +58,10 @@ static uint32_t int_result(double x, bool saturate) {
 
 static void store_d(const insn_t *in, lanes_t d[4], int row, int col, double x) {
     int lane = row % 8 * 4 + col / 2, r = row / 8 * 2 + col % 2;
-    if (in->type2 == T_F32)
-        d[r].u32[lane] = ptx_round(x, T_F32, ROUND_RN);
-    else if (in->type2 == T_S32)
-        d[r].u32[lane] = int_result(x, in->sat);
-    else if (col % 2)
-        d[row / 8].u32[lane] |= ptx_round(x, T_F16, ROUND_RN) << 16;
-    else
-        d[row / 8].u32[lane] = ptx_round(x, T_F16, ROUND_RN);
+    if (in->type2 == T_F32) d[r].u32[lane] = ptx_round(x, T_F32, ROUND_RN);
+    else if (in->type2 == T_S32) d[r].u32[lane] = int_result(x, in->sat);
+    else if (col % 2) d[row / 8].u32[lane] |= ptx_round(x, T_F16, ROUND_RN) << 16;
+    else d[row / 8].u32[lane] = ptx_round(x, T_F16, ROUND_RN);
 }
 
 bool ptx_exec_mma(warp_t *w, const insn_t *in, uint32_t mask) {
@@ -76,7 +75,8 @@ bool ptx_exec_mma(warp_t *w, const insn_t *in, uint32_t mask) {
         double sum[N] = {0};
         for (int i = 0; i < k; ++i)
             for (int col = 0; col < N; ++col) sum[col] += a[row][i] * b[i][col];
-        for (int col = 0; col < N; ++col) store_d(in, d, row, col, sum[col] + load_c(w, in, n_a + n_b, row, col));
+        for (int col = 0; col < N; ++col)
+            store_d(in, d, row, col, sum[col] + load_c(w, in, n_a + n_b, row, col));
     }
     for (int i = 0; i < in->n_dst; ++i) ptx_store(w, in, i, &d[i], mask);
     return true;
@@ -102,13 +102,15 @@ bool ptx_exec_ldmatrix(warp_t *w, const insn_t *in, uint32_t mask) {
         lanes_t d;
         for (int i = 0; i < MATRIX_ROWS; ++i) {
             int lane = m * MATRIX_ROWS + i;
-            const unsigned char *p = ptx_access(w, in, &v, lane, at[lane], MATRIX_ROW_BYTES, ACCESS_READ, NULL);
+            const unsigned char *p =
+                ptx_access(w, in, &v, lane, at[lane], MATRIX_ROW_BYTES, ACCESS_READ, NULL);
             if (!p) return false;
             memcpy(row[i], p, sizeof row[i]);
         }
         for (int l = 0; l < LANES; ++l) {
             int i = l / 4, k = l % 4 * 2;
-            d.u32[l] = in->op ? row[k][i] | (uint32_t)row[k + 1][i] << 16 : row[i][k] | (uint32_t)row[i][k + 1] << 16;
+            d.u32[l] = in->op ? row[k][i] | (uint32_t)row[k + 1][i] << 16
+                              : row[i][k] | (uint32_t)row[i][k + 1] << 16;
         }
         ptx_store(w, in, m, &d, mask);
     }

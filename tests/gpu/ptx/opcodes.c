@@ -4,7 +4,9 @@
 #include <string.h>
 #include "decode.h"
 
-static type_t part_type(const decoder_t *d, int i) { return i > 0 && i < d->num_parts ? ptx_type(d->parts[i], strlen(d->parts[i])) : T_NONE; }
+static type_t part_type(const decoder_t *d, int i) {
+    return i > 0 && i < d->num_parts ? ptx_type(d->parts[i], strlen(d->parts[i])) : T_NONE;
+}
 static type_t last_type(const decoder_t *d) { return part_type(d, d->num_parts - 1); }
 
 static bool one_of(const char *part, const char *list) {
@@ -17,7 +19,8 @@ static bool one_of(const char *part, const char *list) {
 /* All parts but the types are in the list. */
 static bool only(decoder_t *d, const char *list) {
     for (int i = 1; i < d->num_parts; ++i)
-        if (part_type(d, i) == T_NONE && !one_of(d->parts[i], list)) return ptx_refuse(d, "a qualifier that is unknown here");
+        if (part_type(d, i) == T_NONE && !one_of(d->parts[i], list))
+            return ptx_refuse(d, "a qualifier that is unknown here");
     return true;
 }
 
@@ -28,7 +31,9 @@ static uint8_t round_of(const decoder_t *d) {
     return ROUND_NONE;
 }
 
-static bool no_more(decoder_t *d, int n) { return d->num_ops == n || ptx_refuse(d, "a wrong number of operands"); }
+static bool no_more(decoder_t *d, int n) {
+    return d->num_ops == n || ptx_refuse(d, "a wrong number of operands");
+}
 
 static size_t letter_width(char c) { return c == 'p' ? 1 : c == 'h' ? 2 : c == 'w' ? 4 : 8; }
 
@@ -53,7 +58,8 @@ static bool decode_pure(decoder_t *d, insn_t *in) {
     char name[96];
     int n = snprintf(name, sizeof name, "%s", d->parts[0]);
     type_t type = last_type(d);
-    bool real = type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16 || type == T_F16X2 || type == T_BF16X2;
+    bool real = type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16 || type == T_F16X2 ||
+                type == T_BF16X2;
     for (int i = 1; i < d->num_parts; ++i) {
         const char *part = d->parts[i];
         if (real && one_of(part, "ftz sat rn rz rm rp")) continue;
@@ -70,7 +76,8 @@ static bool decode_pure(decoder_t *d, insn_t *in) {
         in->ftz = ptx_has(d, "ftz");
         in->sat = ptx_has(d, "sat");
         in->round = round_of(d);
-        if (in->round > ROUND_RN && type != T_F32 && type != T_F64) return ptx_refuse(d, "rounding that is unknown here");
+        if (in->round > ROUND_RN && type != T_F32 && type != T_F64)
+            return ptx_refuse(d, "rounding that is unknown here");
     }
     in->exec = ptx_exec_pure;
     return letters(d, in, operands, type);
@@ -98,8 +105,12 @@ static bool decode_mov(decoder_t *d, insn_t *in) {
 }
 
 static bool decode_cvta(decoder_t *d, insn_t *in) {
-    uint64_t window = ptx_has(d, "shared") ? PTX_SHARED_WINDOW : ptx_has(d, "local") ? PTX_LOCAL_WINDOW : ptx_has(d, "param") ? PTX_PARAM_WINDOW : 0;
-    if (!only(d, "to global shared local const param shared::cta") || last_type(d) != T_U64) return ptx_refuse(d, "unknown");
+    uint64_t window = ptx_has(d, "shared")  ? PTX_SHARED_WINDOW
+                      : ptx_has(d, "local") ? PTX_LOCAL_WINDOW
+                      : ptx_has(d, "param") ? PTX_PARAM_WINDOW
+                                            : 0;
+    if (!only(d, "to global shared local const param shared::cta") || last_type(d) != T_U64)
+        return ptx_refuse(d, "unknown");
     if (ptx_has(d, "shared::cta")) window = PTX_SHARED_WINDOW;
     const char *operands;
     in->exec = ptx_exec_pure;
@@ -122,9 +133,11 @@ static bool decode_cvt(decoder_t *d, insn_t *in) {
         in->pure = ptx_convert_pair;
         return from == T_F32 ? letters(d, in, "w:ww", T_F32) : ptx_refuse(d, "unknown types");
     }
-    if (to == T_TF32 ? from != T_F32 : from == T_TF32 || ptx_type_bytes(to) > 8) return ptx_refuse(d, "unknown types");
+    if (to == T_TF32 ? from != T_F32 : from == T_TF32 || ptx_type_bytes(to) > 8)
+        return ptx_refuse(d, "unknown types");
     in->pure = ptx_convert;
-    return no_more(d, 2) && ptx_dst(d, in, 0, ptx_type_bytes(to), true) && ptx_src(d, in, 1, from, ptx_type_bytes(from), true);
+    return no_more(d, 2) && ptx_dst(d, in, 0, ptx_type_bytes(to), true) &&
+           ptx_src(d, in, 1, from, ptx_type_bytes(from), true);
 }
 
 /* setp.cmp[.bool][.ftz].type p[|q], a, b[, [!]c] and set.cmp[.bool][.ftz].dtype.stype d, a, b[, [!]c] */
@@ -132,17 +145,22 @@ static bool decode_compare(decoder_t *d, insn_t *in) {
     static const struct {
         const char *name;
         int op;
-    } compares[] = {{"eq", CMP_EQ}, {"ne", CMP_NE}, {"lt", CMP_LT}, {"le", CMP_LE}, {"gt", CMP_GT}, {"ge", CMP_GE}, {"lo", CMP_LT},
-        {"ls", CMP_LE}, {"hi", CMP_GT}, {"hs", CMP_GE}, {"equ", CMP_EQU}, {"neu", CMP_NEU}, {"ltu", CMP_LTU}, {"leu", CMP_LEU},
-        {"gtu", CMP_GTU}, {"geu", CMP_GEU}, {"num", CMP_NUM}, {"nan", CMP_NAN}};
+    } compares[] = {{"eq", CMP_EQ},   {"ne", CMP_NE},   {"lt", CMP_LT},   {"le", CMP_LE},   {"gt", CMP_GT},
+                    {"ge", CMP_GE},   {"lo", CMP_LT},   {"ls", CMP_LE},   {"hi", CMP_GT},   {"hs", CMP_GE},
+                    {"equ", CMP_EQU}, {"neu", CMP_NEU}, {"ltu", CMP_LTU}, {"leu", CMP_LEU}, {"gtu", CMP_GTU},
+                    {"geu", CMP_GEU}, {"num", CMP_NUM}, {"nan", CMP_NAN}};
     int op = -1, i = 0;
     for (size_t k = 0; k < sizeof compares / sizeof *compares; ++k)
         if (d->num_parts > 1 && strcmp(d->parts[1], compares[k].name) == 0) op = compares[k].op;
     if (op < 0) return ptx_refuse(d, "unknown comparison");
     for (int k = 2; k < d->num_parts; ++k)
-        if (part_type(d, k) == T_NONE && !one_of(d->parts[k], "and or xor ftz")) return ptx_refuse(d, "unknown");
+        if (part_type(d, k) == T_NONE && !one_of(d->parts[k], "and or xor ftz"))
+            return ptx_refuse(d, "unknown");
     in->op = (uint8_t)op;
-    in->op2 = ptx_has(d, "and") ? BOOL_AND : ptx_has(d, "or") ? BOOL_OR : ptx_has(d, "xor") ? BOOL_XOR : BOOL_NONE;
+    in->op2 = ptx_has(d, "and")   ? BOOL_AND
+              : ptx_has(d, "or")  ? BOOL_OR
+              : ptx_has(d, "xor") ? BOOL_XOR
+                                  : BOOL_NONE;
     in->ftz = ptx_has(d, "ftz");
     type_t type = last_type(d);
     size_t bytes = ptx_type_bytes(type);
@@ -153,7 +171,8 @@ static bool decode_compare(decoder_t *d, insn_t *in) {
     if (strcmp(d->parts[0], "set") == 0) {
         type_t to = part_type(d, d->num_parts - 2);
         in->type2 = (uint8_t)to;
-        if (to != T_U32 && to != T_S32 && to != T_F32 && to != T_F16 && to != T_BF16 && to != T_F16X2 && to != T_BF16X2 && to != T_U16 && to != T_S16)
+        if (to != T_U32 && to != T_S32 && to != T_F32 && to != T_F16 && to != T_BF16 && to != T_F16X2 &&
+            to != T_BF16X2 && to != T_U16 && to != T_S16)
             return ptx_refuse(d, "unknown type");
         if (!ptx_dst(d, in, i++, ptx_type_bytes(to), false)) return false;
     } else {
@@ -180,8 +199,10 @@ static bool decode_selp(decoder_t *d, insn_t *in) {
 }
 
 static const char memory_qualifiers[] =
-    "param global shared const local param::entry param::func shared::cta nc weak volatile relaxed acquire release acq_rel cta gpu sys cluster "
-    "ca cg cs lu cv wb wt cop L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate L2::cache_hint L2::64B "
+    "param global shared const local param::entry param::func shared::cta nc weak volatile relaxed acquire "
+    "release acq_rel cta gpu sys cluster "
+    "ca cg cs lu cv wb wt cop L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last "
+    "L1::no_allocate L2::cache_hint L2::64B "
     "L2::128B L2::256B L2::evict_last L2::evict_normal L2::evict_first v2 v4 v8 async";
 
 static uint8_t space_of(const decoder_t *d) {
@@ -189,7 +210,8 @@ static uint8_t space_of(const decoder_t *d) {
     if (ptx_has(d, "shared") || ptx_has(d, "shared::cta")) return SPACE_SHARED;
     if (ptx_has(d, "local")) return SPACE_LOCAL;
     if (ptx_has(d, "const")) return SPACE_CONST;
-    return ptx_has(d, "param") || ptx_has(d, "param::entry") || ptx_has(d, "param::func") ? SPACE_PARAM : SPACE_GENERIC;
+    return ptx_has(d, "param") || ptx_has(d, "param::entry") || ptx_has(d, "param::func") ? SPACE_PARAM
+                                                                                          : SPACE_GENERIC;
 }
 
 static bool decode_ld_st(decoder_t *d, insn_t *in) {
@@ -202,11 +224,13 @@ static bool decode_ld_st(decoder_t *d, insn_t *in) {
     in->vec = (uint8_t)vec;
     in->type = (uint8_t)type;
     in->space = space_of(d);
-    in->relaxed = ptx_has(d, "volatile") || ptx_has(d, "relaxed") || ptx_has(d, "acquire") || ptx_has(d, "release");
+    in->relaxed =
+        ptx_has(d, "volatile") || ptx_has(d, "relaxed") || ptx_has(d, "acquire") || ptx_has(d, "release");
     in->exec = load ? ptx_exec_ld : ptx_exec_st;
     if (load && ptx_dst_list(d, in, 0, bytes, true) != vec) return ptx_refuse(d, "a list of another length");
     if (!ptx_address(d, in, load ? 1 : 0, &in->offset, &in->space)) return false;
-    if (!load && ptx_src_list(d, in, 1, type, bytes, true) != vec) return ptx_refuse(d, "a list of another length");
+    if (!load && ptx_src_list(d, in, 1, type, bytes, true) != vec)
+        return ptx_refuse(d, "a list of another length");
     return no_more(d, ptx_has(d, "L2::cache_hint") ? 3 : 2);
 }
 
@@ -219,20 +243,24 @@ static bool decode_atom(decoder_t *d, insn_t *in) {
     for (int k = 0; k < 10; ++k)
         if (ptx_has(d, ops[k])) op = k;
     for (int k = 1; k < d->num_parts; ++k)
-        if (part_type(d, k) == T_NONE && !one_of(d->parts[k], memory_qualifiers) && !(op >= 0 && strcmp(d->parts[k], ops[op]) == 0) &&
-            strcmp(d->parts[k], "noftz") != 0)
+        if (part_type(d, k) == T_NONE && !one_of(d->parts[k], memory_qualifiers) &&
+            !(op >= 0 && strcmp(d->parts[k], ops[op]) == 0) && strcmp(d->parts[k], "noftz") != 0)
             return ptx_refuse(d, "a qualifier that is unknown here");
-    if (op < 0 || bytes < 2 || bytes > 8 || ptx_has(d, "v2") || ptx_has(d, "v4")) return ptx_refuse(d, "unknown");
-    if (bytes == 2 && (op != 0 || (type != T_F16 && type != T_BF16)) && op != 4) return ptx_refuse(d, "unknown type");
+    if (op < 0 || bytes < 2 || bytes > 8 || ptx_has(d, "v2") || ptx_has(d, "v4"))
+        return ptx_refuse(d, "unknown");
+    if (bytes == 2 && (op != 0 || (type != T_F16 && type != T_BF16)) && op != 4)
+        return ptx_refuse(d, "unknown type");
     if (type == T_TF32) return ptx_refuse(d, "unknown type");
-    if ((type == T_F32 || type == T_F64 || type == T_F16X2 || type == T_BF16X2) && op != 0) return ptx_refuse(d, "unknown type");
+    if ((type == T_F32 || type == T_F64 || type == T_F16X2 || type == T_BF16X2) && op != 0)
+        return ptx_refuse(d, "unknown type");
     in->op = (uint8_t)op;
     in->type = (uint8_t)type;
     in->space = space_of(d);
     in->exec = ptx_exec_atom;
     if (!red && !ptx_dst(d, in, i++, bytes, false)) return false;
     if (!ptx_address(d, in, i++, &in->offset, &in->space)) return false;
-    if (!ptx_src(d, in, i++, type, bytes, false) || (op == 4 && !ptx_src(d, in, i++, type, bytes, false))) return false;
+    if (!ptx_src(d, in, i++, type, bytes, false) || (op == 4 && !ptx_src(d, in, i++, type, bytes, false)))
+        return false;
     return no_more(d, i + ptx_has(d, "L2::cache_hint"));
 }
 
@@ -250,7 +278,8 @@ static bool decode_bra(decoder_t *d, insn_t *in) {
 
 static bool decode_brx(decoder_t *d, insn_t *in) {
     in->exec = ptx_exec_brx;
-    return only(d, "idx uni") && no_more(d, 2) && ptx_src(d, in, 0, T_U32, 4, false) && ptx_branch_to(d, 1, false, d->k->num_code);
+    return only(d, "idx uni") && no_more(d, 2) && ptx_src(d, in, 0, T_U32, 4, false) &&
+           ptx_branch_to(d, 1, false, d->k->num_code);
 }
 
 static bool decode_ret(decoder_t *d, insn_t *in) {
@@ -284,19 +313,23 @@ static bool decode_bar(decoder_t *d, insn_t *in) {
 /* Fences need no work: blocks run one by one. */
 static bool decode_nop(decoder_t *d, insn_t *in) {
     in->exec = ptx_exec_nop;
-    return only(d, "gl cta sys gpu cluster sc acq_rel acquire release L1 L2 global shared wait launch_dependents prefetch L1::evict_last") || false;
+    return only(d, "gl cta sys gpu cluster sc acq_rel acquire release L1 L2 global shared wait "
+                   "launch_dependents prefetch L1::evict_last") ||
+           false;
 }
 
 static bool decode_policy(decoder_t *d, insn_t *in) {
     in->exec = ptx_exec_pure;
     const char *operands;
     in->pure = ptx_find_int("createpolicy", &operands);
-    return last_type(d) == T_B64 && ptx_has(d, "fractional") ? ptx_dst(d, in, 0, 8, false) : ptx_refuse(d, "unknown");
+    return last_type(d) == T_B64 && ptx_has(d, "fractional") ? ptx_dst(d, in, 0, 8, false)
+                                                             : ptx_refuse(d, "unknown");
 }
 
 static bool decode_shfl(decoder_t *d, insn_t *in) {
     static const char *const modes[] = {"up", "down", "bfly", "idx"};
-    if (!only(d, "sync up down bfly idx") || last_type(d) != T_B32 || !ptx_has(d, "sync")) return ptx_refuse(d, "unknown");
+    if (!only(d, "sync up down bfly idx") || last_type(d) != T_B32 || !ptx_has(d, "sync"))
+        return ptx_refuse(d, "unknown");
     int i = 0;
     for (uint8_t k = 0; k < 4; ++k)
         if (ptx_has(d, modes[k])) in->op = k;
@@ -324,7 +357,8 @@ static bool decode_match(decoder_t *d, insn_t *in) {
     in->exec = ptx_exec_match;
     if (!ptx_dst(d, in, i++, 4, false)) return false;
     if (i < d->num_ops && d->ops[i].after_bar && !ptx_dst(d, in, i++, 1, false)) return false;
-    return ptx_src(d, in, i, last_type(d), ptx_type_bytes(last_type(d)), false) && ptx_src(d, in, i + 1, T_B32, 4, false) && no_more(d, i + 2);
+    return ptx_src(d, in, i, last_type(d), ptx_type_bytes(last_type(d)), false) &&
+           ptx_src(d, in, i + 1, T_B32, 4, false) && no_more(d, i + 2);
 }
 
 static bool decode_redux(decoder_t *d, insn_t *in) {
@@ -361,17 +395,21 @@ static bool decode_cp(decoder_t *d, insn_t *in) {
     }
     if (strcmp(d->parts[2], "wait_group") == 0) {
         in->exec = ptx_exec_wait;
-        return d->num_parts == 3 ? no_more(d, 1) && ptx_src(d, in, 0, T_B32, 4, true) : ptx_refuse(d, "unknown instruction");
+        return d->num_parts == 3 ? no_more(d, 1) && ptx_src(d, in, 0, T_B32, 4, true)
+                                 : ptx_refuse(d, "unknown instruction");
     }
-    if (!only(d, "async ca cg shared shared::cta global L2::cache_hint L2::64B L2::128B L2::256B") || ptx_has(d, "ca") == ptx_has(d, "cg"))
+    if (!only(d, "async ca cg shared shared::cta global L2::cache_hint L2::64B L2::128B L2::256B") ||
+        ptx_has(d, "ca") == ptx_has(d, "cg"))
         return ptx_refuse(d, "unknown");
     uint8_t to = SPACE_SHARED, from = SPACE_GLOBAL;
     uint64_t bytes;
     bool f32, f64;
     in->exec = ptx_exec_copy;
     if (!ptx_address(d, in, 0, &in->offset, &to) || !ptx_address(d, in, 1, &in->offset2, &from)) return false;
-    if (d->num_ops < 3 || !ptx_number(&d->p->tokens[d->ops[2].first], &bytes, &f32, &f64)) return ptx_refuse(d, "unknown size");
-    if (bytes != 16 && (ptx_has(d, "cg") || (bytes != 4 && bytes != 8))) return ptx_refuse(d, "a size that is not allowed");
+    if (d->num_ops < 3 || !ptx_number(&d->p->tokens[d->ops[2].first], &bytes, &f32, &f64))
+        return ptx_refuse(d, "unknown size");
+    if (bytes != 16 && (ptx_has(d, "cg") || (bytes != 4 && bytes != 8)))
+        return ptx_refuse(d, "a size that is not allowed");
     in->vec = (uint8_t)bytes;
     int more = d->num_ops - 3 - (int)ptx_has(d, "L2::cache_hint");
     if (more == 0) return true;
@@ -386,13 +424,17 @@ static bool decode_mma(decoder_t *d, insn_t *in) {
     static const struct {
         const char *shape;
         uint8_t k, type, type2, n_d, n_a, n_b;
-    } forms[] = {{"m16n8k16", 16, T_BF16, T_F32, 4, 4, 2}, {"m16n8k16", 16, T_F16, T_F32, 4, 4, 2}, {"m16n8k16", 16, T_F16, T_F16, 2, 4, 2},
-        {"m16n8k8", 8, T_BF16, T_F32, 4, 2, 1}, {"m16n8k8", 8, T_F16, T_F32, 4, 2, 1}, {"m16n8k8", 8, T_F16, T_F16, 2, 2, 1},
-        {"m16n8k8", 8, T_TF32, T_F32, 4, 4, 2}, {"m16n8k4", 4, T_TF32, T_F32, 4, 2, 1}, {"m16n8k16", 16, T_S8, T_S32, 4, 2, 1},
-        {"m16n8k16", 16, T_U8, T_S32, 4, 2, 1}, {"m16n8k32", 32, T_S8, T_S32, 4, 4, 2}, {"m16n8k32", 32, T_U8, T_S32, 4, 4, 2}};
-    if (!only(d, "sync aligned row col m16n8k4 m16n8k8 m16n8k16 m16n8k32 satfinite") || d->num_parts < 10 || !ptx_has(d, "row") || !ptx_has(d, "col"))
+    } forms[] = {{"m16n8k16", 16, T_BF16, T_F32, 4, 4, 2}, {"m16n8k16", 16, T_F16, T_F32, 4, 4, 2},
+                 {"m16n8k16", 16, T_F16, T_F16, 2, 4, 2},  {"m16n8k8", 8, T_BF16, T_F32, 4, 2, 1},
+                 {"m16n8k8", 8, T_F16, T_F32, 4, 2, 1},    {"m16n8k8", 8, T_F16, T_F16, 2, 2, 1},
+                 {"m16n8k8", 8, T_TF32, T_F32, 4, 4, 2},   {"m16n8k4", 4, T_TF32, T_F32, 4, 2, 1},
+                 {"m16n8k16", 16, T_S8, T_S32, 4, 2, 1},   {"m16n8k16", 16, T_U8, T_S32, 4, 2, 1},
+                 {"m16n8k32", 32, T_S8, T_S32, 4, 4, 2},   {"m16n8k32", 32, T_U8, T_S32, 4, 4, 2}};
+    if (!only(d, "sync aligned row col m16n8k4 m16n8k8 m16n8k16 m16n8k32 satfinite") || d->num_parts < 10 ||
+        !ptx_has(d, "row") || !ptx_has(d, "col"))
         return ptx_refuse(d, "unknown");
-    type_t c = last_type(d), b = part_type(d, d->num_parts - 2), a = part_type(d, d->num_parts - 3), r = part_type(d, d->num_parts - 4);
+    type_t c = last_type(d), b = part_type(d, d->num_parts - 2), a = part_type(d, d->num_parts - 3),
+           r = part_type(d, d->num_parts - 4);
     in->exec = ptx_exec_mma;
     in->sat = ptx_has(d, "satfinite");
     for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
@@ -403,15 +445,20 @@ static bool decode_mma(decoder_t *d, insn_t *in) {
         in->type = forms[i].type;
         in->op2 = (uint8_t)b; /* the type of b */
         in->type2 = forms[i].type2;
-        return (ptx_dst_list(d, in, 0, 4, false) == forms[i].n_d && ptx_src_list(d, in, 1, T_B32, 4, false) == forms[i].n_a &&
-                ptx_src_list(d, in, 2, T_B32, 4, false) == forms[i].n_b && ptx_src_list(d, in, 3, c == T_F32 ? T_F32 : T_B32, 4, false) == forms[i].n_d && no_more(d, 4)) ||
+        return (ptx_dst_list(d, in, 0, 4, false) == forms[i].n_d &&
+                ptx_src_list(d, in, 1, T_B32, 4, false) == forms[i].n_a &&
+                ptx_src_list(d, in, 2, T_B32, 4, false) == forms[i].n_b &&
+                ptx_src_list(d, in, 3, c == T_F32 ? T_F32 : T_B32, 4, false) == forms[i].n_d &&
+                no_more(d, 4)) ||
                ptx_refuse(d, "a list of another length");
     }
     return ptx_refuse(d, "unknown shape or types");
 }
 
 static bool decode_ldmatrix(decoder_t *d, insn_t *in) {
-    if (!only(d, "sync aligned m8n8 x1 x2 x4 trans shared shared::cta") || last_type(d) != T_B16 || !ptx_has(d, "m8n8")) return ptx_refuse(d, "unknown");
+    if (!only(d, "sync aligned m8n8 x1 x2 x4 trans shared shared::cta") || last_type(d) != T_B16 ||
+        !ptx_has(d, "m8n8"))
+        return ptx_refuse(d, "unknown");
     in->space = space_of(d);
     in->vec = ptx_has(d, "x4") ? 4 : ptx_has(d, "x2") ? 2 : 1;
     in->op = ptx_has(d, "trans");
@@ -428,16 +475,44 @@ static bool decode_movmatrix(decoder_t *d, insn_t *in) {
 static const struct {
     const char *name;
     bool (*decode)(decoder_t *d, insn_t *in);
-} kinds[] = {{"mov", decode_mov}, {"cvta", decode_cvta}, {"cvt", decode_cvt}, {"setp", decode_compare}, {"set", decode_compare},
-    {"selp", decode_selp}, {"ld", decode_ld_st}, {"ldu", decode_ld_st}, {"st", decode_ld_st}, {"atom", decode_atom}, {"red", decode_atom},
-    {"isspacep", decode_isspacep}, {"bra", decode_bra}, {"brx", decode_brx}, {"ret", decode_ret}, {"exit", decode_ret},
-    {"trap", decode_trap}, {"bar", decode_bar}, {"barrier", decode_bar}, {"membar", decode_nop}, {"fence", decode_nop},
-    {"griddepcontrol", decode_nop}, {"prefetch", decode_nop}, {"createpolicy", decode_policy}, {"shfl", decode_shfl},
-    {"vote", decode_vote}, {"match", decode_match}, {"redux", decode_redux}, {"activemask", decode_activemask}, {"elect", decode_elect},
-    {"cp", decode_cp}, {"mma", decode_mma}, {"ldmatrix", decode_ldmatrix}, {"movmatrix", decode_movmatrix}};
+} kinds[] = {{"mov", decode_mov},
+             {"cvta", decode_cvta},
+             {"cvt", decode_cvt},
+             {"setp", decode_compare},
+             {"set", decode_compare},
+             {"selp", decode_selp},
+             {"ld", decode_ld_st},
+             {"ldu", decode_ld_st},
+             {"st", decode_ld_st},
+             {"atom", decode_atom},
+             {"red", decode_atom},
+             {"isspacep", decode_isspacep},
+             {"bra", decode_bra},
+             {"brx", decode_brx},
+             {"ret", decode_ret},
+             {"exit", decode_ret},
+             {"trap", decode_trap},
+             {"bar", decode_bar},
+             {"barrier", decode_bar},
+             {"membar", decode_nop},
+             {"fence", decode_nop},
+             {"griddepcontrol", decode_nop},
+             {"prefetch", decode_nop},
+             {"createpolicy", decode_policy},
+             {"shfl", decode_shfl},
+             {"vote", decode_vote},
+             {"match", decode_match},
+             {"redux", decode_redux},
+             {"activemask", decode_activemask},
+             {"elect", decode_elect},
+             {"cp", decode_cp},
+             {"mma", decode_mma},
+             {"ldmatrix", decode_ldmatrix},
+             {"movmatrix", decode_movmatrix}};
 
 bool ptx_decode_opcode(decoder_t *d, insn_t *in) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
-        if (strcmp(d->parts[0], kinds[i].name) == 0) return kinds[i].decode(d, in) || ptx_refuse(d, "unknown");
+        if (strcmp(d->parts[0], kinds[i].name) == 0)
+            return kinds[i].decode(d, in) || ptx_refuse(d, "unknown");
     return decode_pure(d, in);
 }

@@ -31,7 +31,8 @@ static bool qualifiers(parser_t *p, decl_t *d, bool *pointer) {
     const token_t *t = here(p);
     ++p->at;
     for (const char *c = t->at, *end = t->at + t->bytes, *next; c < end; c = next) {
-        for (next = ++c; next < end && *next != '.'; ++next) {}
+        for (next = ++c; next < end && *next != '.'; ++next) {
+        }
         size_t n = (size_t)(next - c);
         type_t type = ptx_type(c, n);
         bool known = type != T_NONE;
@@ -71,10 +72,8 @@ bool ptx_declaration(parser_t *p, decl_t *d) {
     while (eat(p, '[')) {
         uint64_t n = 0;
         d->array = true;
-        if (here(p)->kind == ']')
-            d->unsized = true;
-        else if (!need_number(p, &n))
-            return false;
+        if (here(p)->kind == ']') d->unsized = true;
+        else if (!need_number(p, &n)) return false;
         d->elems *= n;
         if (!need(p, ']')) return false;
     }
@@ -139,7 +138,10 @@ static bool module_variable(parser_t *p) {
     ptx_module_t *m = p->module;
     m->variables = ptx_grow(m->variables, (size_t)m->num_variables, sizeof *m->variables);
     variable_t *v = &m->variables[m->num_variables++];
-    *v = (variable_t){.name = ptx_word(d.name), .align = d.align, .bytes = d.elems * ptx_type_bytes(d.type), .dynamic = d.unsized};
+    *v = (variable_t){.name = ptx_word(d.name),
+                      .align = d.align,
+                      .bytes = d.elems * ptx_type_bytes(d.type),
+                      .dynamic = d.unsized};
     if (strcmp(d.space, "shared") == 0) {
         v->space = SPACE_SHARED;
         return need(p, ';');
@@ -163,7 +165,8 @@ static bool formals(parser_t *p, formal_t **list, int *n) {
         decl_t d;
         if (eat(p, ',')) continue;
         if (!ptx_declaration(p, &d)) return false;
-        if (strcmp(d.space, "param") != 0 || d.unsized) return ptx_fail(p, d.name->line, "unknown kind of parameter");
+        if (strcmp(d.space, "param") != 0 || d.unsized)
+            return ptx_fail(p, d.name->line, "unknown kind of parameter");
         *list = ptx_grow(*list, (size_t)*n, sizeof **list);
         (*list)[(*n)++] = (formal_t){ptx_word(d.name), d.align, d.elems * ptx_type_bytes(d.type)};
     }
@@ -174,7 +177,8 @@ static bool formals(parser_t *p, formal_t **list, int *n) {
 static bool tuning(parser_t *p, function_t *f) {
     const token_t *t = here(p);
     bool threads = ptx_is(t, ".maxntid") || ptx_is(t, ".reqntid");
-    if (!threads && !ptx_is(t, ".minnctapersm") && !ptx_is(t, ".maxnctapersm") && !ptx_is(t, ".maxnreg") && !ptx_is(t, ".noreturn"))
+    if (!threads && !ptx_is(t, ".minnctapersm") && !ptx_is(t, ".maxnctapersm") && !ptx_is(t, ".maxnreg") &&
+        !ptx_is(t, ".noreturn"))
         return ptx_fail(p, t->line, "unknown directive %.*s", (int)t->bytes, t->at);
     ++p->at;
     uint64_t product = 1, value;
@@ -237,7 +241,8 @@ static bool directive(parser_t *p) {
         return true;
     }
     if (ptx_is(t, ".entry") || ptx_is(t, ".func")) return function(p, ptx_is(t, ".entry"));
-    if (t->bytes > 2 && (memcmp(t->at, ".global", t->bytes < 7 ? t->bytes : 7) == 0 || memcmp(t->at, ".const", t->bytes < 6 ? t->bytes : 6) == 0 ||
+    if (t->bytes > 2 && (memcmp(t->at, ".global", t->bytes < 7 ? t->bytes : 7) == 0 ||
+                         memcmp(t->at, ".const", t->bytes < 6 ? t->bytes : 6) == 0 ||
                          memcmp(t->at, ".shared", t->bytes < 7 ? t->bytes : 7) == 0))
         return module_variable(p);
     return ptx_fail(p, t->line, "unknown directive %.*s", (int)t->bytes, t->at);
@@ -315,7 +320,8 @@ size_t ptx_local_bytes(const ptx_kernel_t *k) { return k->local_bytes; }
 int ptx_max_threads(const ptx_kernel_t *k) { return k->max_threads; }
 int ptx_num_registers(const ptx_kernel_t *k) { return k->num_registers; }
 
-bool ptx_variable(const ptx_module_t *m, const char *name, uint64_t *address, size_t *bytes, unsigned char **host) {
+bool ptx_variable(const ptx_module_t *m, const char *name, uint64_t *address, size_t *bytes,
+                  unsigned char **host) {
     for (int i = 0; i < m->num_variables; ++i) {
         const variable_t *v = &m->variables[i];
         if ((v->space != SPACE_GLOBAL && v->space != SPACE_CONST) || strcmp(v->name, name) != 0) continue;

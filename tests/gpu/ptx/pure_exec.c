@@ -10,7 +10,8 @@ bool ptx_sources_set(warp_t *w, const insn_t *in, uint32_t mask) {
     int lane = 0;
     while (!(unset >> lane & 1)) ++lane;
     for (int i = 0; i < in->n_src; ++i)
-        if (!(w->set[in->row[in->n_dst + i]] >> lane & 1)) return ptx_trap(w, in, lane, "source %d is a register that was never written", i + 1);
+        if (!(w->set[in->row[in->n_dst + i]] >> lane & 1))
+            return ptx_trap(w, in, lane, "source %d is a register that was never written", i + 1);
     return false;
 }
 
@@ -44,7 +45,9 @@ void ptx_wide(const warp_t *w, const insn_t *in, int src, uint64_t v[LANES]) {
     }
 }
 
-static int rounding(uint8_t round) { return round == ROUND_RZ ? FE_TOWARDZERO : round == ROUND_RM ? FE_DOWNWARD : FE_UPWARD; }
+static int rounding(uint8_t round) {
+    return round == ROUND_RZ ? FE_TOWARDZERO : round == ROUND_RM ? FE_DOWNWARD : FE_UPWARD;
+}
 
 /* Sources with small numbers flushed (.ftz of f32). */
 static void flushed(const insn_t *in, lanes_t copy[4], const lanes_t *s[4]) {
@@ -121,10 +124,8 @@ bool ptx_exec_pack(warp_t *w, const insn_t *in, uint32_t mask) {
         ptx_wide(w, in, k, part);
         for (int i = 0; i < LANES; ++i) {
             uint64_t field = part[i] & ((UINT64_C(1) << bits) - 1);
-            if (in->width[0] == 8)
-                v.u64[i] |= field << (uint32_t)k * bits;
-            else
-                v.u32[i] |= (uint32_t)(field << (uint32_t)k * bits);
+            if (in->width[0] == 8) v.u64[i] |= field << (uint32_t)k * bits;
+            else v.u32[i] |= (uint32_t)(field << (uint32_t)k * bits);
         }
     }
     ptx_store(w, in, 0, &v, mask);
@@ -140,10 +141,8 @@ bool ptx_exec_unpack(warp_t *w, const insn_t *in, uint32_t mask) {
     for (int k = 0; k < in->n_dst; ++k) {
         for (int i = 0; i < LANES; ++i) {
             uint64_t field = whole[i] >> (uint32_t)k * bits & ((UINT64_C(1) << bits) - 1);
-            if (in->width[k] == 8)
-                v.u64[i] = field;
-            else
-                v.u32[i] = (uint32_t)field;
+            if (in->width[k] == 8) v.u64[i] = field;
+            else v.u32[i] = (uint32_t)field;
         }
         ptx_store(w, in, k, &v, mask);
     }

@@ -3,7 +3,14 @@
  * word is a warp, or a warp with the bit ATOMIC, or a mark. Entries of phase 0 say nothing. */
 #include "internal.h"
 
-enum { NOBODY = 0xff, SEVERAL = 0xfe, FOREIGN = 0xfd, ATOMIC_SEVERAL = 0xfc, ATOMIC_FOREIGN = 0xfb, ATOMIC = 0x80 };
+enum {
+    NOBODY = 0xff,
+    SEVERAL = 0xfe,
+    FOREIGN = 0xfd,
+    ATOMIC_SEVERAL = 0xfc,
+    ATOMIC_FOREIGN = 0xfb,
+    ATOMIC = 0x80
+};
 
 typedef enum { WHO_NOBODY, WHO_SELF, WHO_BEFORE, WHO_WARP, WHO_BLOCK } who_t;
 
@@ -37,16 +44,24 @@ static uint64_t put(uint64_t entry, int byte, uint32_t mark) {
 
 static bool clash(who_t who) { return who == WHO_WARP || who == WHO_BLOCK; }
 
-static bool race(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, access_t access, who_t who, uint8_t mark, bool wrote) {
+static bool race(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, access_t access,
+                 who_t who, uint8_t mark, bool wrote) {
     static const char *const verbs[] = {"reads", "writes", "changes"};
     unsigned long long at = v->shared ? offset : v->base + offset;
-    if (who == WHO_BLOCK) return ptx_trap(w, in, lane, "data race: %s memory at 0x%llx that another block %s in this launch", verbs[access], at, wrote ? "wrote" : "read");
+    if (who == WHO_BLOCK)
+        return ptx_trap(w, in, lane, "data race: %s memory at 0x%llx that another block %s in this launch",
+                        verbs[access], at, wrote ? "wrote" : "read");
     if (mark == SEVERAL || mark == ATOMIC_SEVERAL)
-        return ptx_trap(w, in, lane, "data race: %s %s memory at 0x%llx that other warps %s, without a barrier between", verbs[access], v->shared ? "shared" : "global", at, wrote ? "wrote" : "read");
-    return ptx_trap(w, in, lane, "data race: %s %s memory at 0x%llx that warp %d %s, without a barrier between", verbs[access], v->shared ? "shared" : "global", at, mark & ~ATOMIC, wrote ? "wrote" : "read");
+        return ptx_trap(w, in, lane,
+                        "data race: %s %s memory at 0x%llx that other warps %s, without a barrier between",
+                        verbs[access], v->shared ? "shared" : "global", at, wrote ? "wrote" : "read");
+    return ptx_trap(
+        w, in, lane, "data race: %s %s memory at 0x%llx that warp %d %s, without a barrier between",
+        verbs[access], v->shared ? "shared" : "global", at, mark & ~ATOMIC, wrote ? "wrote" : "read");
 }
 
-static bool note_byte(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, access_t access, const unsigned char *value) {
+static bool note_byte(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset,
+                      access_t access, const unsigned char *value) {
     shadow_t *e = &v->shadow[offset / 4];
     int byte = (int)(offset % 4);
     bool atomic, atomic_read;
@@ -54,15 +69,21 @@ static bool note_byte(warp_t *w, const insn_t *in, const view_t *v, int lane, ui
     who_t writer = who(w, v->shared, (uint32_t)(e->written >> 32), writer_mark, &atomic);
     who_t reader = who(w, v->shared, (uint32_t)(e->read >> 32), reader_mark, &atomic_read);
     /* Two warps may write one value. */
-    bool same = access == ACCESS_WRITE && v->shared && writer == WHO_WARP && value && *value == v->host[offset];
-    if (clash(writer) && !(access == ACCESS_ATOMIC && atomic) && !same) return race(w, in, v, lane, offset, access, writer, writer_mark, true);
-    if (access != ACCESS_READ && clash(reader)) return race(w, in, v, lane, offset, access, reader, reader_mark, false);
+    bool same =
+        access == ACCESS_WRITE && v->shared && writer == WHO_WARP && value && *value == v->host[offset];
+    if (clash(writer) && !(access == ACCESS_ATOMIC && atomic) && !same)
+        return race(w, in, v, lane, offset, access, writer, writer_mark, true);
+    if (access != ACCESS_READ && clash(reader))
+        return race(w, in, v, lane, offset, access, reader, reader_mark, false);
     if (access == ACCESS_READ) {
         e->read = bring(w, v->shared, e->read);
         e->read = put(e->read, byte, reader == WHO_BLOCK ? FOREIGN : reader == WHO_WARP ? SEVERAL : w->index);
     } else {
         e->written = bring(w, v->shared, e->written);
-        uint32_t mark = access == ACCESS_WRITE ? w->index : writer == WHO_BLOCK ? ATOMIC_FOREIGN : writer == WHO_WARP ? ATOMIC_SEVERAL : w->index | ATOMIC;
+        uint32_t mark = access == ACCESS_WRITE ? w->index
+                        : writer == WHO_BLOCK  ? ATOMIC_FOREIGN
+                        : writer == WHO_WARP   ? ATOMIC_SEVERAL
+                                               : w->index | ATOMIC;
         e->written = put(e->written, byte, mark);
     }
     return true;
@@ -94,14 +115,16 @@ static bool note_quickly(const run_t *r, shadow_t *e, bool shared, uint64_t stam
     return true;
 }
 
-bool ptx_note(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes, access_t access, const unsigned char *value) {
+bool ptx_note(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes,
+              access_t access, const unsigned char *value) {
     const run_t *r = w->run;
     uint64_t stamp = (uint64_t)r->phase << 32 | w->index * UINT64_C(0x01010101);
     for (uint32_t i = 0; i < bytes;) {
         uint32_t n = bytes - i < 4 || (offset + i) % 4 ? 1 : 4;
         bool quick = n == 4 && note_quickly(r, &v->shadow[(offset + i) / 4], v->shared, stamp, access);
         for (uint32_t k = 0; k < n && !quick; ++k)
-            if (!note_byte(w, in, v, lane, offset + i + k, access, value ? value + i + k : NULL)) return false;
+            if (!note_byte(w, in, v, lane, offset + i + k, access, value ? value + i + k : NULL))
+                return false;
         i += n;
     }
     return true;
