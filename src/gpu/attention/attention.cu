@@ -21,7 +21,7 @@ typedef struct {
     int query, queries; /* the block's first one in its sequence, and how many */
     int keys;
     int64_t first; /* row of the sequence, where there are offsets */
-    bool zeros;    /* offsets do not fit: rows from `first` on become zeros */
+    int bad;       /* offset that does not fit: rows from `first` on become zeros; DTP_NONE: all fit */
 } place_t;
 
 /* The sequence in which the group of queries with that number lies, by all lanes of each warp. */
@@ -55,19 +55,20 @@ DTP_DEVICE place_t packed_place(const dtp_attention_args_t &a, int group) {
 DTP_DEVICE place_t place_of(const dtp_attention_args_t &a, int *room) {
     const int head = (int)blockIdx.x % a.heads, group = (int)blockIdx.x / a.heads;
     place_t p = {};
+    const int bad = a.offsets ? dtp_bad_offset(a.offsets, a.n, a.sq, a.note, room) : DTP_NONE;
     if (!a.offsets) {
         p.sequence = group / a.groups;
         p.query = group % a.groups * QUERIES;
         p.queries = min(QUERIES, a.sq - p.query);
         p.keys = a.sk;
-    } else if (dtp_offsets_are_bad(a.offsets, a.n, a.sq, a.note, blockIdx.x == 0, room)) {
+    } else if (bad != DTP_NONE) {
         p.first = (int64_t)group * QUERIES;
         p.queries = (int)max((int64_t)0, min((int64_t)QUERIES, a.sq - p.first));
-        p.zeros = true;
     } else {
         p = packed_place(a, group);
     }
     p.head = head;
+    p.bad = bad;
     return p;
 }
 
@@ -83,9 +84,12 @@ DTP_DEVICE origin_t origin_of(const dtp_attention_args_t &a, const place_t &p) {
     return o;
 }
 
-DTP_DEVICE void write_zeros(const dtp_attention_args_t &a, int64_t dst, int rows) {
-    for (int i = (int)threadIdx.x; i < rows * a.d; i += THREADS)
+/* What a block does where offsets do not fit. */
+DTP_DEVICE void write_zeros(const dtp_attention_args_t &a, const place_t &p) {
+    const int64_t dst = origin_of(a, p).dst;
+    for (int i = (int)threadIdx.x; i < p.queries * a.d; i += THREADS)
         dtp_store_one(a.type, a.dst, dst + i / a.d * a.ld_dst + i % a.d, 0.f);
+    dtp_note_offset(a.note, a.offsets, p.bad, a.sq);
 }
 
 /* ---- Any type ----------------------------------------------------------------------------------------- */
@@ -97,12 +101,12 @@ DTP_KERNEL(dtp_attention_any, dtp_attention_args_t, THREADS) {
     __shared__ float queries[WARPS][DTP_ATTENTION_MOST_D];
     const float none = -__int_as_float(0x7f800000);
     const place_t p = place_of(a, &room);
-    if (p.queries <= 0) return;
-    const origin_t o = origin_of(a, p);
-    if (p.zeros) {
-        write_zeros(a, o.dst, p.queries);
+    if (p.bad != DTP_NONE) {
+        write_zeros(a, p);
         return;
     }
+    if (p.queries <= 0) return;
+    const origin_t o = origin_of(a, p);
     const int warp = (int)threadIdx.x / DTP_WARP, lane = (int)threadIdx.x % DTP_WARP;
     const float *mask = a.mask ? a.mask + p.sequence * a.mask_batch : nullptr;
     for (int i = warp; i < p.queries; i += WARPS) {
@@ -218,12 +222,12 @@ template <int D> DTP_DEVICE void attention_mma(const dtp_attention_args_t &a) {
     __shared__ int room;
     const float none = -__int_as_float(0x7f800000);
     const place_t p = place_of(a, &room);
-    if (p.queries <= 0) return;
-    const origin_t o = origin_of(a, p);
-    if (p.zeros) {
-        write_zeros(a, o.dst, p.queries);
+    if (p.bad != DTP_NONE) {
+        write_zeros(a, p);
         return;
     }
+    if (p.queries <= 0) return;
+    const origin_t o = origin_of(a, p);
     const bool is_bf16 = a.type == dnnl_tp_bf16;
     const uint32_t keys = (uint32_t)__cvta_generic_to_shared(shared), values = keys + BYTES;
     const int warp = (int)threadIdx.x / DTP_WARP, lane = (int)threadIdx.x % DTP_WARP;

@@ -11,13 +11,13 @@ DTP_DEVICE int64_t id_at(const dtp_gather_args_t &a, int64_t i) {
 
 DTP_DEVICE void check_ids(const dtp_gather_args_t &a) {
     __shared__ int room;
-    int bad = 0x7fffffff;
-    for (int i = (int)threadIdx.x; i < a.n && bad == 0x7fffffff; i += THREADS) {
+    int bad = DTP_NONE;
+    for (int i = (int)threadIdx.x; i < a.n && bad == DTP_NONE; i += THREADS) {
         const int64_t id = id_at(a, i);
         if (id < 0 || id >= a.rows) bad = i;
     }
     bad = dtp_smallest(bad, &room);
-    if (bad != 0x7fffffff && threadIdx.x == 0) dtp_note(a.note, DTP_GPU_FOUND_ID, bad, id_at(a, bad), a.rows);
+    if (bad != DTP_NONE && threadIdx.x == 0) dtp_note(a.note, DTP_GPU_FOUND_ID, bad, id_at(a, bad), a.rows);
 }
 
 DTP_KERNEL(dtp_gather_rows, dtp_gather_args_t, THREADS) {

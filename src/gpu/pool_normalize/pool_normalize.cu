@@ -29,14 +29,14 @@ DTP_KERNEL(dtp_pool_normalize, dtp_pooln_args_t, THREADS) {
     __shared__ float weights[THREADS], room[DTP_WARP];
     __shared__ int place;
     const int sequence = (int)blockIdx.x, pieces = (a.h + DTP_GPU_RUN - 1) / DTP_GPU_RUN;
-    const bool bad = a.offsets && dtp_offsets_are_bad(a.offsets, a.n, a.rows, a.note, sequence == 0, &place);
+    const int bad = a.offsets ? dtp_bad_offset(a.offsets, a.n, a.rows, a.note, &place) : DTP_NONE;
     int64_t first = sequence * a.batch;
     int rows = a.rows;
-    if (a.offsets && !bad) {
+    if (a.offsets && bad == DTP_NONE) {
         first = a.offsets[sequence] * a.ld;
         rows = a.offsets[sequence + 1] - a.offsets[sequence];
     }
-    if (bad) rows = 0;
+    if (bad != DTP_NONE) rows = 0;
     const float *mask = a.mask ? a.mask + sequence * a.mask_batch : nullptr;
     for (int at = (int)threadIdx.x; at < a.groups * pieces; at += THREADS) {
         const int group = at / pieces, column = at % pieces * DTP_GPU_RUN;
@@ -60,4 +60,5 @@ DTP_KERNEL(dtp_pool_normalize, dtp_pooln_args_t, THREADS) {
     const float norm = fmaxf(sqrtf(dtp_over_block(dtp_add(), square, room)), a.epsilon);
     const float scale = norm > 0 ? 1 / norm : 0.f;
     for (int c = (int)threadIdx.x; c < a.h; c += THREADS) a.dst[sequence * a.ld_dst + c] = sums[c] * scale;
+    if (bad != DTP_NONE) dtp_note_offset(a.note, a.offsets, bad, a.rows);
 }

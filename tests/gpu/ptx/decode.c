@@ -198,7 +198,8 @@ static bool one_src(decoder_t *d, insn_t *in, const token_t *t, bool minus, type
     if (ptx_number(t, &value, &f32, &f64)) {
         value = immediate(value, type, f32, f64, minus);
         found = width == 8 ? 8 : 4;
-        if (width < 8) value &= (UINT64_C(1) << 8 * width) - 1;
+        if (type == T_PRED) value = value ? UINT32_MAX : 0; /* a bit for each lane */
+        else if (width < 8) value &= (UINT64_C(1) << 8 * width) - 1;
         row = filled(d, (fill_t){.kind = FILL_VALUE, .width = found, .value = value});
         found = (uint8_t)width;
     } else if (find_special(d, t, &row)) {
