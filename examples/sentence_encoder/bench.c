@@ -23,7 +23,7 @@ enum {
     WARM_UP_RUNS = 3
 };
 
-static const char *const pool_names[] = {"own", "builtin", "none"};
+static const char *const pool_names[] = {"own", "builtin", "none"}, *const engine_names[] = {"cpu", "gpu"};
 
 typedef struct bench {
     const se_model_t *model;
@@ -157,10 +157,11 @@ static int report(bench_t *b, client_t *client, se_error_t *error) {
         runs += (size_t)client[i].count;
     }
     qsort(all, runs, sizeof *all, by_value);
-    printf("bench batch=%d tokens=%d threads=%d clients=%d pool=%s runs=%zu runs_per_s=%.1f median_ms=%.4f "
+    printf("bench batch=%d tokens=%d threads=%d clients=%d pool=%s engine=%s runs=%zu runs_per_s=%.1f "
+           "median_ms=%.4f "
            "p99_ms=%.4f "
            "min_ms=%.4f cpu_per_wall=%.3f\n",
-           o->batch, o->tokens, o->threads, o->clients, pool_names[o->pool], runs,
+           o->batch, o->tokens, o->threads, o->clients, pool_names[o->pool], engine_names[o->gpu], runs,
            (double)runs * 1e9 / (double)wall, (double)all[runs / 2] * 1e-6,
            (double)all[runs * 99 / 100] * 1e-6, (double)all[0] * 1e-6, (double)cpu / (double)wall);
     se_free(all);
@@ -188,9 +189,10 @@ static int report_fresh(bench_t *b, client_t *client, se_error_t *error) {
         qsort(first, n, sizeof *first, by_value);
         qsort(second, n, sizeof *second, by_value);
         double f = (double)first[n / 2] * 1e-6, s = (double)second[n / 2] * 1e-6;
-        printf("fresh batch=%d tokens=%d threads=%d pool=%s executables=%zu first_ms=%.4f second_ms=%.4f "
+        printf("fresh batch=%d tokens=%d threads=%d pool=%s engine=%s executables=%zu first_ms=%.4f "
+               "second_ms=%.4f "
                "ratio=%.3f page_faults=%lld,%lld\n",
-               o->batch, o->tokens, o->threads, pool_names[o->pool], n, f, s, f / s,
+               o->batch, o->tokens, o->threads, pool_names[o->pool], engine_names[o->gpu], n, f, s, f / s,
                (long long)all_faults[0] / o->fresh, (long long)all_faults[1] / o->fresh);
     }
     se_free(first);
@@ -225,7 +227,7 @@ static int make_ids(bench_t *b, se_error_t *error) {
 
 int se_bench(const se_model_t *model, const se_options_t *o, se_error_t *error) {
     bench_t b = {.model = model, .options = o};
-    se_encoder_opts_t opts = {o->threads, o->pool, o->bf16};
+    se_encoder_opts_t opts = {o->threads, o->pool, o->bf16, o->gpu};
     size_t clients = (size_t)o->clients;
     int status = -1;
     if (o->tokens > model->positions)

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "dnnl_tp/dnnl_tp_cuda.h"
 #include "graph.h"
+#include "mirror.h"
 #include "own_pool.h"
 
 enum { MIN_STEP = 4, STEPS_PER_OCTAVE = 8, MAX_INPUTS = 3 };
@@ -32,9 +34,9 @@ struct se_encoder {
     dnnl_tp_threadpool_t builtin_pool;
     dnnl_tp_stream_attr_t stream_attr;
     dnnl_tp_engine_attr_t engine_attr;
-    dnnl_tp_engine_t engine;
-    dnnl_tp_graph_t graph[2]; /* packed, rectangular (made when first needed) */
-    pthread_mutex_t lock;     /* guards what follows */
+    dnnl_tp_engine_t engine, host; /* host: beside a GPU, else NULL */
+    dnnl_tp_graph_t graph[2];      /* packed, rectangular (made when first needed) */
+    pthread_mutex_t lock;          /* guards what follows */
     entry_t *entries;
     int num_entries;
     int64_t compile_ns; /* of all shapes but the first */
@@ -45,8 +47,9 @@ struct se_session {
     se_encoder_t *encoder;
     dnnl_tp_stream_t stream;
     int max_sequences, max_tokens;
-    int32_t *ids, *positions, *offsets;
+    int32_t *ids, *positions, *offsets; /* one block */
     float *out;
+    se_mirror_t device_in, device_out; /* of the block and of out, on a GPU */
     const entry_t *last;
     dnnl_tp_run_opts_t opts;
 };
@@ -55,10 +58,27 @@ static int library_error(se_error_t *error, const char *what, dnnl_tp_status_t s
     return se_fail(error, "%s: %s: %s", what, dnnl_tp_status2str(status), dnnl_tp_last_error());
 }
 
+static const char *why_no_gpu(void) {
+#if DNNL_TP_GPU_RUNTIME == DNNL_TP_RUNTIME_CUDA
+    return dnnl_tp_cuda_reason();
+#else
+    return "this build of dnnl_tp has no CUDA engine";
+#endif
+}
+
+/* The CPU's engine stands for the buffers on the host. */
+static int create_gpu(se_encoder_t *e, se_error_t *error) {
+    if (!dnnl_tp_engine_get_count(dnnl_tp_gpu)) return se_fail(error, "no GPU: %s", why_no_gpu());
+    dnnl_tp_status_t status = dnnl_tp_engine_create(&e->engine, dnnl_tp_gpu, 0);
+    if (status == dnnl_tp_success) status = dnnl_tp_engine_create(&e->host, dnnl_tp_cpu, 0);
+    return status == dnnl_tp_success ? 0 : library_error(error, "cannot set up the engine", status);
+}
+
 /* The engine's default pool is the encoder's pool, so that everything made from it plans for that many
  * threads. */
 static int create_engine(se_encoder_t *e, const se_encoder_opts_t *opts,
                          const dnnl_tp_threadpool_iface_t *host, se_error_t *error) {
+    if (opts && opts->gpu) return create_gpu(e, error);
     dnnl_tp_status_t status = dnnl_tp_stream_attr_create(&e->stream_attr, dnnl_tp_cpu);
     if (status == dnnl_tp_success && host) {
         status = dnnl_tp_stream_attr_set_threadpool(e->stream_attr, host);
@@ -121,6 +141,7 @@ void se_encoder_destroy(se_encoder_t *e) {
     for (int i = 0; i < 2; ++i)
         if (e->graph[i]) dnnl_tp_graph_destroy(e->graph[i]);
     if (e->engine) dnnl_tp_engine_destroy(e->engine);
+    if (e->host) dnnl_tp_engine_destroy(e->host);
     if (e->engine_attr) dnnl_tp_engine_attr_destroy(e->engine_attr);
     if (e->stream_attr) dnnl_tp_stream_attr_destroy(e->stream_attr);
     if (e->builtin_pool) dnnl_tp_threadpool_destroy(e->builtin_pool);
@@ -216,6 +237,14 @@ static int round_sequences(int n) {
     return power;
 }
 
+static int create_mirrors(se_session_t *s, size_t ints, size_t floats, se_error_t *error) {
+    const se_encoder_t *e = s->encoder;
+    if (!e->host) return 0;
+    return se_mirror_init(&s->device_in, e->host, e->engine, SE_TO_DEVICE, dnnl_tp_s32, s->ids, ints,
+                          error) ||
+           se_mirror_init(&s->device_out, e->host, e->engine, SE_TO_HOST, dnnl_tp_f32, s->out, floats, error);
+}
+
 int se_session_create(se_session_t **session, se_encoder_t *encoder, int max_sequences, int max_tokens,
                       dnnl_tp_trace_t trace, se_error_t *error) {
     se_session_t *s = se_zalloc(sizeof *s);
@@ -225,20 +254,25 @@ int se_session_create(se_session_t **session, se_encoder_t *encoder, int max_seq
     s->max_sequences = max_sequences;
     s->max_tokens = max_tokens;
     size_t tokens = (size_t)round_tokens(max_tokens), sequences = (size_t)round_sequences(max_sequences + 1);
-    s->ids = se_alloc_array(tokens, sizeof *s->ids);
-    s->positions = se_alloc_array(tokens, sizeof *s->positions);
-    s->offsets = se_alloc_array(sequences + 1, sizeof *s->offsets);
-    s->out = se_alloc_array(sequences * (size_t)encoder->model->hidden, sizeof *s->out);
+    size_t ints = 2 * tokens + sequences + 1, floats = sequences * (size_t)encoder->model->hidden;
+    s->ids = se_zalloc(ints * sizeof *s->ids);
+    s->out = se_alloc_array(floats, sizeof *s->out);
     s->opts.struct_size = sizeof s->opts;
     s->opts.trace = trace;
-    if (!s->ids || !s->positions || !s->offsets || !s->out) {
+    if (!s->ids || !s->out) {
         se_session_destroy(s);
         return se_fail_memory(error);
     }
+    s->positions = s->ids + tokens;
+    s->offsets = s->positions + tokens;
     dnnl_tp_status_t status = dnnl_tp_stream_create_v2(&s->stream, encoder->engine,
                                                        dnnl_tp_stream_default_flags, encoder->stream_attr);
     if (status != dnnl_tp_success) {
         library_error(error, "cannot create a stream", status);
+        se_session_destroy(s);
+        return -1;
+    }
+    if (create_mirrors(s, ints, floats, error)) {
         se_session_destroy(s);
         return -1;
     }
@@ -249,9 +283,9 @@ int se_session_create(se_session_t **session, se_encoder_t *encoder, int max_seq
 void se_session_destroy(se_session_t *s) {
     if (!s) return;
     if (s->stream) dnnl_tp_stream_destroy(s->stream);
+    se_mirror_destroy(&s->device_out);
+    se_mirror_destroy(&s->device_in);
     se_free(s->out);
-    se_free(s->offsets);
-    se_free(s->positions);
     se_free(s->ids);
     se_free(s);
 }
@@ -261,6 +295,28 @@ static int run(se_session_t *s, int nin, void *const *in, float *out, se_error_t
     dnnl_tp_status_t status =
         dnnl_tp_executable_run(s->last->executable, s->stream, nin, in, 1, outs, &s->opts);
     return status == dnnl_tp_success ? 0 : library_error(error, "run", status);
+}
+
+/* Runs what lies in the session's block of integers; the embeddings come to s->out. */
+static int run_session(se_session_t *s, int nin, se_error_t *error) {
+    if (!s->encoder->host) return run(s, nin, (void *[]){s->ids, s->positions, s->offsets}, s->out, error);
+    int32_t *at = s->device_in.at;
+    void *const in[] = {at, at + (s->positions - s->ids), at + (s->offsets - s->ids)};
+    if (se_mirror_copy(&s->device_in, s->stream, error) || run(s, nin, in, s->device_out.at, error) ||
+        se_mirror_copy(&s->device_out, s->stream, error))
+        return -1;
+    dnnl_tp_status_t status = dnnl_tp_stream_wait(s->stream);
+    return status == dnnl_tp_success ? 0 : library_error(error, "copy from the GPU", status);
+}
+
+/* On the CPU ids and embeddings stay where the caller has them. */
+static int run_rectangle(se_session_t *s, const int32_t *ids, float *out, se_error_t *error) {
+    if (!s->encoder->host) return run(s, 2, (void *[]){(void *)(uintptr_t)ids, s->positions}, out, error);
+    const shape_t *shape = &s->last->shape;
+    memcpy(s->ids, ids, (size_t)shape->a * (size_t)shape->b * sizeof *ids);
+    if (run_session(s, 2, error)) return -1;
+    memcpy(out, s->out, (size_t)shape->a * (size_t)s->encoder->model->hidden * sizeof *out);
+    return 0;
 }
 
 int se_session_run(se_session_t *s, int n, const se_sequence_t *sequence, float *const *out,
@@ -281,7 +337,7 @@ int se_session_run(se_session_t *s, int n, const se_sequence_t *sequence, float 
     for (int i = tokens; i < padded; ++i) s->ids[i] = s->positions[i] = 0;
     for (int i = n + 1; i <= sequences; ++i) s->offsets[i] = padded;
     if (find(s, &(shape_t){0, padded, sequences}, error)) return -1;
-    if (run(s, MAX_INPUTS, (void *[]){s->ids, s->positions, s->offsets}, s->out, error)) return -1;
+    if (run_session(s, MAX_INPUTS, error)) return -1;
     size_t hidden = (size_t)s->encoder->model->hidden;
     for (int i = 0; i < n; ++i) memcpy(out[i], s->out + (size_t)i * hidden, hidden * sizeof *s->out);
     return 0;
@@ -289,11 +345,12 @@ int se_session_run(se_session_t *s, int n, const se_sequence_t *sequence, float 
 
 int se_session_run_rectangle(se_session_t *s, int batch, int tokens, const int32_t *ids, float *out,
                              se_error_t *error) {
-    if (batch < 1 || tokens < 1 || tokens > s->encoder->model->positions || batch > s->max_tokens / tokens)
+    if (batch < 1 || tokens < 1 || tokens > s->encoder->model->positions || batch > s->max_sequences ||
+        batch > s->max_tokens / tokens)
         return se_fail(error, "a batch of %d x %d tokens does not fit", batch, tokens);
     for (int i = 0; i < batch * tokens; ++i) s->positions[i] = i % tokens;
     if (find(s, &(shape_t){1, batch, tokens}, error)) return -1;
-    return run(s, 2, (void *[]){(void *)(uintptr_t)ids, s->positions}, out, error);
+    return run_rectangle(s, ids, out, error);
 }
 
 int se_session_time_fresh(se_session_t *s, int batch, int tokens, const int32_t *ids, float *out,
@@ -304,14 +361,13 @@ int se_session_time_fresh(se_session_t *s, int batch, int tokens, const int32_t 
     pthread_mutex_lock(&s->encoder->lock);
     int status = add(s->encoder, &(shape_t){1, batch, tokens}, &fresh, error);
     pthread_mutex_unlock(&s->encoder->lock);
-    void *const in[] = {(void *)(uintptr_t)ids, s->positions};
     /* The old executable once more: compiling let the pool's threads fall asleep. */
-    if (status || run(s, 2, in, out, error)) return -1;
+    if (status || run_rectangle(s, ids, out, error)) return -1;
     s->last = fresh;
     for (int i = 0; i < 2; ++i) {
         getrusage(RUSAGE_SELF, &usage);
         int64_t faults_before = usage.ru_minflt, begin = se_now_ns();
-        if (run(s, 2, in, out, error)) return -1;
+        if (run_rectangle(s, ids, out, error)) return -1;
         ns[i] = se_now_ns() - begin;
         getrusage(RUSAGE_SELF, &usage);
         faults[i] = usage.ru_minflt - faults_before;

@@ -11,6 +11,7 @@ typedef struct {
     int threads;         /* computing at once, callers included; ignored without a pool */
     se_pool_kind_t pool; /* own_pool.c, the library's, or the calling thread alone */
     int bf16;            /* 1: fpmath_mode of compilations is bf16 */
+    int gpu;             /* 1: on the first GPU; threads and pool are ignored */
 } se_encoder_opts_t;
 
 typedef struct se_encoder se_encoder_t; /* shared by any number of threads */

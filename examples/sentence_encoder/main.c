@@ -34,7 +34,7 @@ static int embed(const se_model_t *model, const se_options_t *o, se_error_t *err
     se_lines_t lines = {0};
     se_embed_stats_t stats = {0};
     npy_sink_t sink = {.hidden = (size_t)model->hidden};
-    se_encoder_opts_t encoder_opts = {o->threads, o->pool, o->bf16};
+    se_encoder_opts_t encoder_opts = {o->threads, o->pool, o->bf16, o->gpu};
     se_embed_opts_t opts = {o->clients, o->batch, o->strict, o->quiet, NULL, npy_sink, &sink};
     int status = -1;
     if (se_lines_open(&lines, o->input, o->errors, error)) goto done;
@@ -148,7 +148,9 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
 
     int status = check_files(&options, &error);
-    if (!status && options.bf16 && !options.quiet) fprintf(stderr, "%s\n", se_bf16_text());
+    if (!status && options.bf16 && !options.quiet)
+        fprintf(stderr, "%s\n",
+                options.gpu ? "bf16: products are of bf16, with sums in f32" : se_bf16_text());
     if (!status) status = se_model_open(&model, options.model, &error);
     if (!status) {
         switch (options.command) {

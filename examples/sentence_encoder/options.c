@@ -24,6 +24,7 @@ const char se_help_text[] =
     "      times runs of B x S tokens; --fresh: the first and second run of N new executables; --step is\n"
     "      driven over standard input by benchdnn/models/compare\n"
     "\n"
+    "  --engine WHERE  cpu (default) or gpu: the first NVIDIA GPU, which takes neither --threads nor --pool\n"
     "  --threads N     threads that compute at once (default: the processors this process may use)\n"
     "  --pool KIND     own (a pthread pool in this program, default), builtin (the library's), none\n"
     "  --batch N       lines in one run, 1..256 (default 32; bench: sequences)\n"
@@ -72,6 +73,12 @@ static int find_name(const char *text, const char *const *names, int n) {
     return -1;
 }
 
+static int parse_engine(const char *text, int *gpu, se_error_t *error) {
+    static const char *const names[] = {"cpu", "gpu"};
+    *gpu = find_name(text, names, 2);
+    return *gpu < 0 ? se_fail(error, "--engine %s: cpu or gpu is needed", text) : 0;
+}
+
 static int parse_pool(const char *text, se_pool_kind_t *pool, se_error_t *error) {
     static const char *const names[] = {"own", "builtin", "none"};
     int i = find_name(text, names, 3);
@@ -114,6 +121,7 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         TOKENS,
         TOP,
         POOL,
+        ENGINE,
         ERRORS,
         SECONDS,
         STRICT,
@@ -137,6 +145,7 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
                                           {"tokens", 1, NULL, TOKENS},
                                           {"top", 1, NULL, TOP},
                                           {"pool", 1, NULL, POOL},
+                                          {"engine", 1, NULL, ENGINE},
                                           {"errors", 1, NULL, ERRORS},
                                           {"seconds", 1, NULL, SECONDS},
                                           {"strict", 0, NULL, STRICT},
@@ -162,6 +171,7 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
                                      [TOKENS] = B,
                                      [TOP] = S,
                                      [POOL] = E | S | B,
+                                     [ENGINE] = E | S | B,
                                      [ERRORS] = E | S | T,
                                      [SECONDS] = B,
                                      [STRICT] = E | S | T,
@@ -200,6 +210,7 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         case FRESH: status = parse_int(name, optarg, MAX_FRESH, &o->fresh, error); break;
         case TOP: status = parse_int(name, optarg, MAX_TOP, &o->top, error); break;
         case POOL: status = parse_pool(optarg, &o->pool, error); break;
+        case ENGINE: status = parse_engine(optarg, &o->gpu, error); break;
         case ERRORS: status = parse_errors(optarg, &o->errors, error); break;
         case SECONDS:
             o->seconds = strtod(optarg, NULL);
@@ -226,6 +237,13 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         if (used & 1u << i && !(users[i] & 1u << o->command))
             return se_fail(error, "%s has no use for --%s; see sentence_encoder --help", commands[o->command],
                            table[i].name);
+    if (o->gpu) {
+        if (used & (1u << THREADS | 1u << POOL))
+            return se_fail(error, "--%s is for the CPU, --engine gpu has no use for it",
+                           used & 1u << POOL ? "pool" : "threads");
+        o->threads = 0;
+        o->pool = SE_POOL_NONE;
+    }
     if (require(o->model, "model", error)) return -1;
     if (o->command == SE_EMBED || o->command == SE_TOKENIZE || (o->command == SE_SEARCH && !o->embeddings))
         if (require(o->input, "input", error)) return -1;

@@ -13,7 +13,7 @@ typedef enum { SE_HELP, SE_VERSION, SE_EMBED, SE_SEARCH, SE_TOKENIZE, SE_BENCH }
 typedef struct {
     se_command_t command;
     const char *model, *input, *output, *embeddings, *query, *profile, *ids;
-    int threads, clients, batch, tokens, top, strict, quiet, step, fresh, bf16;
+    int threads, clients, batch, tokens, top, strict, quiet, step, fresh, bf16, gpu;
     double seconds;
     se_pool_kind_t pool;
     se_errors_t errors;

@@ -108,7 +108,7 @@ int se_search(const se_model_t *model, const se_options_t *o, se_error_t *error)
     float *query = se_alloc_array(hidden, sizeof *query);
     hit_t *hit = se_alloc_array((size_t)o->top, sizeof *hit);
     best_t best = {query, NULL, hidden, 0, o->top, 0, hit};
-    se_encoder_opts_t encoder_opts = {o->threads, o->pool, o->bf16};
+    se_encoder_opts_t encoder_opts = {o->threads, o->pool, o->bf16, o->gpu};
     dnnl_tp_trace_t trace = NULL;
     int status = -1;
     if (!query || !hit) {

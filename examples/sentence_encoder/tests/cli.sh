@@ -80,6 +80,16 @@ expect 0 "" tokenize --model "$model" --input "$work/long.txt" --errors skip
 [ "$(wc -l <"$work/out")" -eq 0 ] || fail "a line that is too long is left out"
 expect 2 "--errors maybe: strict, replace or skip is needed" tokenize --model "$model" --input "$lines" --errors maybe
 expect 2 "tokenize has no use for --query" tokenize --model "$model" --input "$lines" --query x
+expect 2 "--engine tpu: cpu or gpu is needed" embed --model "$model" --input "$lines" --output "$x" --engine tpu
+expect 2 "--threads is for the CPU" embed --model "$model" --input "$lines" --output "$x" --engine=gpu --threads 2
+expect 2 "--pool is for the CPU" bench --model "$model" --pool none --engine=gpu
+expect 2 "tokenize has no use for --engine" tokenize --model "$model" --input "$lines" --engine=gpu
+rm "$x"
+export CUDA_VISIBLE_DEVICES= # of a machine that has one
+expect 1 "no GPU: " embed --model "$model" --input "$lines" --output "$x" --engine=gpu
+unset CUDA_VISIBLE_DEVICES
+nothing_left "no GPU"
+expect 0 "" embed --model "$model" --input "$work/mixed.txt" --output "$x" --errors skip --engine=cpu --quiet
 expect 0 "dnnl_tp" --version
 rm "$x"
 

@@ -37,10 +37,11 @@ static int32_t *ids; /* lines x max_tokens */
 static se_sequence_t *sequence;
 
 static const se_encoder_opts_t pools[] = {
-    {1, SE_POOL_NONE, 0},
+    {1, SE_POOL_NONE, 0, 0},
 #if DNNL_TP_WITH_THREADPOOL
-    {1, SE_POOL_OWN, 0},     {2, SE_POOL_OWN, 0},     {3, SE_POOL_OWN, 0},     {7, SE_POOL_OWN, 0},
-    {1, SE_POOL_BUILTIN, 0}, {2, SE_POOL_BUILTIN, 0}, {3, SE_POOL_BUILTIN, 0}, {7, SE_POOL_BUILTIN, 0},
+    {1, SE_POOL_OWN, 0, 0},     {2, SE_POOL_OWN, 0, 0},     {3, SE_POOL_OWN, 0, 0},
+    {7, SE_POOL_OWN, 0, 0},     {1, SE_POOL_BUILTIN, 0, 0}, {2, SE_POOL_BUILTIN, 0, 0},
+    {3, SE_POOL_BUILTIN, 0, 0}, {7, SE_POOL_BUILTIN, 0, 0},
 #endif
 };
 enum { NUM_POOLS = sizeof pools / sizeof *pools };
@@ -277,7 +278,7 @@ static void test_clients(void **state) {
                                   i == 0  ? SE_POOL_NONE
                                   : i % 2 ? SE_POOL_OWN
                                           : SE_POOL_BUILTIN,
-                                  0};
+                                  0, 0};
         se_encoder_t *encoder;
         se_session_t *session;
         client_t client[MAX_THREADS];
