@@ -26,6 +26,16 @@ static bool read_source(warp_t *w, const insn_t *in, int lane, const uint64_t at
     return true;
 }
 
+/* Reads the lanes that copy all bytes, if nothing speaks against it at first sight; which ones that were. */
+static uint32_t read_whole(warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[LANES],
+                           const uint64_t size[LANES], view_t *v) {
+    uint32_t whole = 0;
+    for (int i = 0; i < LANES; ++i) whole |= (uint32_t)(size[i] == in->vec && at[i] % in->vec == 0) << i;
+    whole &= mask;
+    if (!whole || ptx_view(w, in, SPACE_GLOBAL, whole, at, in->vec, v) != 1) return 0;
+    return whole & ~ptx_access_lanes(w, v, whole, at, in->vec, ACCESS_READ);
+}
+
 static copy_t *new_copy(warp_t *w) {
     if (w->num_copies == w->max_copies) {
         w->max_copies = w->max_copies ? 2 * w->max_copies : 256;
@@ -39,7 +49,7 @@ static copy_t *new_copy(warp_t *w) {
 bool ptx_exec_copy(warp_t *w, const insn_t *in, uint32_t mask) {
     run_t *r = w->run;
     uint64_t to[LANES], from[LANES], size[LANES];
-    view_t v;
+    view_t v, global;
     if (!ptx_sources_set(w, in, mask)) return false;
     ptx_addresses(w, in, 0, in->offset, to);
     ptx_addresses(w, in, 1, in->offset2, from);
@@ -50,14 +60,16 @@ bool ptx_exec_copy(warp_t *w, const insn_t *in, uint32_t mask) {
     } else if (in->n_src > 2) {
         ptx_wide(w, in, 2, size);
     }
-    for (int i = 0; i < LANES; ++i) {
-        if (!(mask >> i & 1)) continue;
+    uint32_t read = read_whole(w, in, mask, from, size, &global);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int i = lowest_lane(rest);
         if (size[i] > in->vec)
             return ptx_trap(w, in, i, "reads %llu of %u bytes", (unsigned long long)size[i], in->vec);
         if (!ptx_view(w, in, SPACE_SHARED, UINT32_C(1) << i, to, in->vec, &v)) return false;
         copy_t *c = new_copy(w);
         *c = (copy_t){.lane = (uint32_t)i, .group = w->committed[i], .at = (uint32_t)to[i], .bytes = in->vec};
-        if (!read_source(w, in, i, from, (uint32_t)size[i], c->data)) return false;
+        if (read >> i & 1) memcpy(c->data, global.host + (from[i] - global.base), in->vec);
+        else if (!read_source(w, in, i, from, (uint32_t)size[i], c->data)) return false;
         if (!ptx_access(w, in, &v, i, to[i], in->vec, ACCESS_WRITE, NULL)) return false;
         memset(r->shared_state + to[i], STATE_PENDING, in->vec);
     }
@@ -91,8 +103,7 @@ static bool arrive(warp_t *w, const insn_t *in, uint32_t mask, uint32_t left, bo
 }
 
 bool ptx_exec_wait(warp_t *w, const insn_t *in, uint32_t mask) {
-    int lane = 0;
-    while (!(mask >> lane & 1)) ++lane;
+    int lane = lowest_lane(mask);
     return arrive(w, in, mask, ptx_source(w, in, 0)->u32[lane], false);
 }
 

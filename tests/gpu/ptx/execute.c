@@ -52,18 +52,12 @@ static bool step(warp_t *w, const insn_t *code) {
     return true;
 }
 
-static uint32_t count(uint32_t mask) {
-    uint32_t n = 0;
-    for (; mask; mask &= mask - 1) ++n;
-    return n;
-}
-
 /* A turn of one warp: up to a barrier, its end or TURN instructions. */
 static bool run_warp(warp_t *w) {
     run_t *r = w->run;
     const insn_t *code = r->kernel->code;
     for (int i = 0; i < TURN && w->num_groups && w->waits < 0; ++i) {
-        r->lane_steps += count(w->groups[w->num_groups - 1].mask);
+        r->lane_steps += count_lanes(w->groups[w->num_groups - 1].mask);
         if (++r->steps > r->max_steps)
             return ptx_trap(w, &code[w->groups[w->num_groups - 1].pc], -1,
                             "no end after %lld instructions of warps", (long long)r->max_steps);
@@ -76,7 +70,7 @@ static bool run_warp(warp_t *w) {
 static bool release(run_t *r) {
     uint32_t live = 0;
     bool any = false;
-    for (uint32_t i = 0; i < r->num_warps; ++i) live += count(r->warps[i].live);
+    for (uint32_t i = 0; i < r->num_warps; ++i) live += count_lanes(r->warps[i].live);
     for (int id = 0; id < MAX_BARRIERS; ++id) {
         barrier_t *b = &r->barriers[id];
         if (!b->arrived || b->arrived < (b->needed ? b->needed : live)) continue;

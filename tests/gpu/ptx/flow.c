@@ -50,22 +50,14 @@ bool ptx_exec_ret(warp_t *w, const insn_t *in, uint32_t mask) {
 }
 
 bool ptx_exec_trap(warp_t *w, const insn_t *in, uint32_t mask) {
-    int lane = 0;
-    while (!(mask >> lane & 1)) ++lane;
+    int lane = lowest_lane(mask);
     return ptx_trap(w, in, lane, "trap");
-}
-
-static uint32_t count(uint32_t mask) {
-    uint32_t n = 0;
-    for (; mask; mask &= mask - 1) ++n;
-    return n;
 }
 
 /* One number that all lanes agree on. */
 static bool same_in_all(warp_t *w, const insn_t *in, int src, uint32_t mask, uint32_t *value) {
     const lanes_t *a = ptx_source(w, in, src);
-    int first = 0;
-    while (!(mask >> first & 1)) ++first;
+    int first = lowest_lane(mask);
     *value = a->u32[first];
     for (int i = first; i < LANES; ++i)
         if (mask >> i & 1 && a->u32[i] != *value)
@@ -88,7 +80,7 @@ bool ptx_exec_bar(warp_t *w, const insn_t *in, uint32_t mask) {
         return ptx_trap(w, in, -1, "barrier %u of %u threads, others expect %u", id, threads, b->needed);
     b->needed = threads;
     /* Whole warps count, also the last one of a block. */
-    b->arrived += threads ? LANES : count(mask);
+    b->arrived += threads ? LANES : count_lanes(mask);
     if (!in->op) w->waits = (int)id;
     return true;
 }

@@ -185,6 +185,8 @@ struct run {
 static inline lanes_t *row_of(const warp_t *w, uint16_t row) {
     return (lanes_t *)(void *)(w->rows + (size_t)row * ROW_BYTES);
 }
+static inline int lowest_lane(uint32_t mask) { return __builtin_ctz(mask); }
+static inline uint32_t count_lanes(uint32_t mask) { return (uint32_t)__builtin_popcount(mask); }
 
 /* Ends the launch with a message; lane -1: the warp as a whole. Always false. */
 bool ptx_trap(warp_t *w, const insn_t *in, int lane, const char *format, ...)
@@ -248,8 +250,14 @@ void ptx_addresses(const warp_t *w, const insn_t *in, int src, int64_t offset, u
  * atomic operation or of a value that is not known yet), and notes the access. NULL: it trapped. */
 unsigned char *ptx_access(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t at, uint32_t bytes,
                           access_t access, const unsigned char *value);
+/* The same for all lanes at once where nothing speaks against it at first sight. The lanes that are left want ptx_access. */
+uint32_t ptx_access_lanes(const warp_t *w, const view_t *v, uint32_t mask, const uint64_t at[LANES],
+                          uint32_t bytes, access_t access);
 
-/* race.c. Notes an access of a lane's bytes, at `offset` from the view's base; `value`: what a write puts there. */
+/* race.c. Notes accesses of the lanes of mask, at aligned offsets from the view's base. The lanes that want ptx_note. */
+uint32_t ptx_note_lanes(const warp_t *w, const view_t *v, uint32_t mask, const uint64_t offset[LANES],
+                        uint32_t bytes, access_t access);
+/* Notes an access of a lane's bytes, at `offset` from the view's base; `value`: what a write puts there. */
 bool ptx_note(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes,
               access_t access, const unsigned char *value);
 

@@ -6,9 +6,8 @@ enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 /* The mask operand must be the same in all lanes, name them, and name no lane that is elsewhere or has ended. */
 static bool members(warp_t *w, const insn_t *in, int src, uint32_t mask, uint32_t *value) {
     const lanes_t *a = ptx_source(w, in, src);
-    int first = 0;
+    int first = lowest_lane(mask);
     if (!ptx_sources_set(w, in, mask)) return false;
-    while (!(mask >> first & 1)) ++first;
     *value = a->u32[first];
     for (int i = first; i < LANES; ++i) {
         if (!(mask >> i & 1)) continue;
@@ -133,9 +132,8 @@ bool ptx_exec_activemask(warp_t *w, const insn_t *in, uint32_t mask) {
 bool ptx_exec_elect(warp_t *w, const insn_t *in, uint32_t mask) {
     uint32_t member;
     lanes_t d, p;
-    int lane = 0;
     if (!members(w, in, 0, mask, &member)) return false;
-    while (!(member >> lane & 1)) ++lane;
+    int lane = lowest_lane(member);
     for (int i = 0; i < LANES; ++i) d.u32[i] = (uint32_t)lane;
     p.u32[0] = UINT32_C(1) << lane;
     ptx_store(w, in, 0, &d, mask);

@@ -65,20 +65,23 @@ static space_t space_at(uint64_t at) {
     return at < PTX_LOCAL_WINDOW ? SPACE_SHARED : at < PTX_PARAM_WINDOW ? SPACE_LOCAL : SPACE_PARAM;
 }
 
-static int lowest(uint32_t mask) {
-    int i = 0;
-    while (!(mask >> i & 1)) ++i;
-    return i;
+/* Addresses where lanes outside of the mask have that of its lowest lane. */
+static void spread(uint32_t mask, const uint64_t at[LANES], uint64_t all[LANES]) {
+    uint64_t first = at[lowest_lane(mask)];
+    for (int i = 0; i < LANES; ++i) all[i] = mask >> i & 1 ? at[i] : first;
 }
 
 /* The lanes' lowest and highest address and all their bits. */
 static void extent(uint32_t mask, const uint64_t at[LANES], uint64_t *min, uint64_t *max, uint64_t *bits) {
-    uint64_t a = UINT64_MAX, b = 0, c = 0;
-    for (int i = 0; i < LANES; ++i) {
-        uint64_t x = mask >> i & 1 ? at[i] : at[lowest(mask)];
-        a = x < a ? x : a;
-        b = x > b ? x : b;
-        c |= x;
+    uint64_t a, b, c, all[LANES];
+    a = b = c = at[lowest_lane(mask)];
+    if (mask & (mask - 1)) {
+        spread(mask, at, all);
+        for (int i = 0; i < LANES; ++i) {
+            a = all[i] < a ? all[i] : a;
+            b = all[i] > b ? all[i] : b;
+            c |= all[i];
+        }
     }
     *min = a, *max = b, *bits = c;
 }
@@ -105,7 +108,7 @@ int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const ui
              uint32_t bytes, view_t *v) {
     run_t *r = w->run;
     uint64_t min, max, bits;
-    int lane = lowest(mask);
+    int lane = lowest_lane(mask);
     bool one = (mask & (mask - 1)) == 0;
     extent(mask, at, &min, &max, &bits);
     if (bits & (bytes - 1)) {
@@ -142,9 +145,30 @@ int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const ui
     return 1;
 }
 
+enum { EACH_BYTE = 0x01010101 };
+
+/* Checks and sets the states of 1, 2 or 4 bytes; false: they want a closer look. */
+static inline bool states_quickly(unsigned char *state, bool shared, uint32_t bytes, access_t access) {
+    uint32_t s = 0, each = EACH_BYTE >> (32 - 8 * bytes), high = each * PTX_WAS_READ;
+    memcpy(&s, state, bytes);
+    if (access == ACCESS_READ) {
+        if (shared) return s == each * STATE_SET;
+        if ((s - each) & ~s & high) return false; /* a byte is 0 */
+        s |= high;
+    } else {
+        if (shared && s & each * STATE_PENDING) return false;
+        s = each * STATE_SET;
+    }
+    memcpy(state, &s, bytes);
+    return true;
+}
+
 static bool states(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes,
                    access_t access) {
     unsigned char *state = v->state + offset;
+    bool ok = bytes % 4 == 0;
+    for (uint32_t i = 0; ok && i < bytes; i += 4) ok = states_quickly(state + i, v->shared, 4, access);
+    if (ok) return true;
     if (access != ACCESS_READ) {
         for (uint32_t i = 0; i < bytes && v->shared; ++i)
             if (state[i] == STATE_PENDING)
@@ -165,6 +189,40 @@ static bool states(warp_t *w, const insn_t *in, const view_t *v, int lane, uint6
                         v->shared ? "shared" : "global", at);
     }
     return true;
+}
+
+/* The lanes whose bytes want a closer look. */
+static uint32_t states_of_lanes(const view_t *v, uint32_t mask, const uint64_t offset[LANES], uint32_t bytes,
+                                access_t access) {
+    uint32_t left = 0;
+    for (; mask; mask &= mask - 1) {
+        int lane = lowest_lane(mask);
+        unsigned char *state = v->state + offset[lane];
+        bool ok = true;
+        if (bytes == 1) ok = states_quickly(state, v->shared, 1, access);
+        else if (bytes == 2) ok = states_quickly(state, v->shared, 2, access);
+        else
+            for (uint32_t k = 0; k < bytes; k += 4) ok &= states_quickly(state + k, v->shared, 4, access);
+        left |= (uint32_t)!ok << lane;
+    }
+    return left;
+}
+
+uint32_t ptx_access_lanes(const warp_t *w, const view_t *v, uint32_t mask, const uint64_t at[LANES],
+                          uint32_t bytes, access_t access) {
+    uint64_t offset[LANES], differ = 0;
+    int first = lowest_lane(mask);
+    if (!v->state && !v->shadow) return 0;
+    spread(mask, at, offset);
+    for (int i = 0; i < LANES; ++i) {
+        differ |= offset[i] ^ offset[first];
+        offset[i] -= v->base;
+    }
+    if (!differ && access == ACCESS_READ) mask = UINT32_C(1) << first;
+    uint32_t left = v->state ? states_of_lanes(v, mask, offset, bytes, access) : 0;
+    if (!v->shadow || left == mask) return left;
+    if (v->base % 4) return mask;
+    return left | ptx_note_lanes(w, v, mask & ~left, offset, bytes, access);
 }
 
 unsigned char *ptx_access(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t at, uint32_t bytes,
@@ -210,11 +268,28 @@ static uint32_t type_bytes(type_t type) {
     return type <= T_S8 ? 1 : type <= T_BF16 ? 2 : type <= T_TF32 ? 4 : 8;
 }
 
+/* What the lanes' registers of a load become: lane i's bytes are at from[i]. */
+static void read_lanes(const unsigned char *const from[LANES], type_t type, uint8_t width, lanes_t *value) {
+    uint32_t each = type_bytes(type);
+    if (each == 4 && width == 4) {
+        for (int i = 0; i < LANES; ++i) memcpy(&value->u32[i], from[i], 4);
+    } else if (each == 8 && width == 8) {
+        for (int i = 0; i < LANES; ++i) memcpy(&value->u64[i], from[i], 8);
+    } else {
+        for (int i = 0; i < LANES; ++i) {
+            uint64_t x = read_value(from[i], type);
+            if (width == 8) value->u64[i] = x;
+            else value->u32[i] = width == 2 ? (uint16_t)x : (uint32_t)x;
+        }
+    }
+}
+
 static bool load(warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[LANES]) {
     type_t type = (type_t)in->type;
     uint32_t each = type_bytes(type), bytes = each * in->vec;
     view_t v;
-    lanes_t value[8];
+    uint64_t all[LANES];
+    const unsigned char *from[LANES];
     int found = ptx_view(w, in, (space_t)in->space, mask, at, bytes, &v);
     if (found == 0) return false;
     if (found == 2) {
@@ -223,17 +298,18 @@ static bool load(warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[L
         return true;
     }
     if (in->relaxed) v.shadow = NULL;
-    for (int i = 0; i < LANES; ++i) {
-        if (!(mask >> i & 1)) continue;
-        const unsigned char *p = ptx_access(w, in, &v, i, at[i], bytes, ACCESS_READ, NULL);
-        if (!p) return false;
-        for (int k = 0; k < in->vec; ++k) {
-            uint64_t x = read_value(p + (uint32_t)k * each, type);
-            if (in->width[k] == 8) value[k].u64[i] = x;
-            else value[k].u32[i] = in->width[k] == 2 ? (uint16_t)x : (uint32_t)x;
-        }
+    for (uint32_t left = ptx_access_lanes(w, &v, mask, at, bytes, ACCESS_READ); left; left &= left - 1) {
+        int i = lowest_lane(left);
+        if (!ptx_access(w, in, &v, i, at[i], bytes, ACCESS_READ, NULL)) return false;
     }
-    for (int k = 0; k < in->vec; ++k) ptx_store(w, in, k, &value[k], mask);
+    spread(mask, at, all);
+    for (int i = 0; i < LANES; ++i) from[i] = v.host + (all[i] - v.base) + (uint64_t)i * v.lane_stride;
+    for (int k = 0; k < in->vec; ++k) {
+        lanes_t value;
+        if (in->width[k]) read_lanes(from, type, in->width[k], &value);
+        ptx_store(w, in, k, &value, mask);
+        for (int i = 0; i < LANES; ++i) from[i] += each;
+    }
     return true;
 }
 
@@ -256,17 +332,17 @@ static bool store(warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[
             if (mask >> i & 1 && !store(w, in, UINT32_C(1) << i, at)) return false;
         return true;
     }
-    for (int i = 0; i < LANES; ++i) {
-        if (!(mask >> i & 1)) continue;
+    access_t access = in->relaxed ? ACCESS_ATOMIC : ACCESS_WRITE;
+    uint32_t left = ptx_access_lanes(w, &v, mask, at, bytes, access);
+    for (; mask; mask &= mask - 1) {
+        int i = lowest_lane(mask);
         for (int k = 0; k < in->vec; ++k) {
             const lanes_t *a = ptx_source(w, in, k + 1);
             const void *from = in->width[k + 1] == 8 ? (const void *)&a->u64[i] : (const void *)&a->u32[i];
             memcpy(value + (uint32_t)k * each, from, each);
         }
-        unsigned char *p =
-            ptx_access(w, in, &v, i, at[i], bytes, in->relaxed ? ACCESS_ATOMIC : ACCESS_WRITE, value);
-        if (!p) return false;
-        memcpy(p, value, bytes);
+        if (left >> i & 1 && !ptx_access(w, in, &v, i, at[i], bytes, access, value)) return false;
+        memcpy(v.host + (at[i] - v.base) + (uint64_t)i * v.lane_stride, value, bytes);
     }
     return true;
 }

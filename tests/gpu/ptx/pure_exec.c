@@ -7,8 +7,7 @@ bool ptx_sources_set(warp_t *w, const insn_t *in, uint32_t mask) {
     uint32_t unset = 0;
     for (int i = in->n_dst; i < in->n_dst + in->n_src; ++i) unset |= mask & ~w->set[in->row[i]];
     if (!unset) return true;
-    int lane = 0;
-    while (!(unset >> lane & 1)) ++lane;
+    int lane = lowest_lane(unset);
     for (int i = 0; i < in->n_src; ++i)
         if (!(w->set[in->row[in->n_dst + i]] >> lane & 1))
             return ptx_trap(w, in, lane, "source %d is a register that was never written", i + 1);

@@ -90,35 +90,67 @@ static bool note_byte(warp_t *w, const insn_t *in, const view_t *v, int lane, ui
 }
 
 /* Whether an entry of 4 bytes names nobody but this warp, or only what was before the last barrier. */
-static bool is_past(const run_t *r, bool shared, uint64_t entry, uint64_t stamp) {
+static inline bool is_past(const run_t *r, bool shared, uint64_t entry, uint64_t stamp) {
     if (entry == 0 || entry == stamp) return true;
     if (entry >> 32 == r->phase) return false;
     return shared || (entry >> 32 >= r->first_phase && !(entry & UINT64_C(0x80808080)));
 }
 
+/* Who has read an entry's bytes once this warp has, too, where one mark stands for all of them; 0: it does not. */
+static inline uint64_t read_mark(const run_t *r, bool shared, uint64_t read, uint64_t stamp) {
+    uint32_t phase = (uint32_t)(read >> 32), marks = (uint32_t)read;
+    uint64_t now = (uint64_t)r->phase << 32;
+    if (!phase || read == stamp) return stamp;
+    if (marks != (marks & 0xff) * UINT32_C(0x01010101)) return 0;
+    uint8_t mark = (uint8_t)marks;
+    if (mark == NOBODY || (shared && phase < r->first_phase)) return stamp;
+    if (mark == FOREIGN || phase < r->first_phase) return now | FOREIGN * UINT32_C(0x01010101);
+    return phase < r->phase ? stamp : now | SEVERAL * UINT32_C(0x01010101);
+}
+
 /* Notes an access to all 4 bytes of an entry if nothing speaks against it at first sight. */
-static bool note_quickly(const run_t *r, shadow_t *e, bool shared, uint64_t stamp, access_t access) {
+static inline bool note_quickly(const run_t *r, shadow_t *e, bool shared, uint64_t stamp, access_t access) {
     if (access == ACCESS_ATOMIC || !is_past(r, shared, e->written, stamp)) return false;
     if (access == ACCESS_WRITE) {
         if (!is_past(r, shared, e->read, stamp)) return false;
         e->written = stamp;
         return true;
     }
-    uint64_t foreign = (uint64_t)r->phase << 32 | UINT64_C(0xfdfdfdfd);
-    if (e->read == foreign) return true;
-    if (is_past(r, shared, e->read, stamp)) {
-        e->read = stamp;
-        return true;
+    uint64_t read = read_mark(r, shared, e->read, stamp);
+    if (read) e->read = read;
+    return read != 0;
+}
+
+/* Whether this warp's reads of all 4 bytes are noted already. */
+static inline bool is_noted(const run_t *r, const shadow_t *e, bool shared, uint64_t stamp) {
+    uint64_t read = e->read;
+    return is_past(r, shared, e->written, stamp) && (uint32_t)(read >> 32) == r->phase &&
+           read == read_mark(r, shared, read, stamp);
+}
+
+static uint64_t stamp_of(const warp_t *w) {
+    return (uint64_t)w->run->phase << 32 | w->index * UINT64_C(0x01010101);
+}
+
+uint32_t ptx_note_lanes(const warp_t *w, const view_t *v, uint32_t mask, const uint64_t offset[LANES],
+                        uint32_t bytes, access_t access) {
+    const run_t *r = w->run;
+    uint64_t stamp = stamp_of(w);
+    uint32_t left = 0;
+    for (; mask; mask &= mask - 1) {
+        int lane = lowest_lane(mask);
+        shadow_t *e = &v->shadow[offset[lane] / 4];
+        bool ok = bytes >= 4 || (access == ACCESS_READ && is_noted(r, e, v->shared, stamp));
+        for (uint32_t k = 0; k < bytes / 4; ++k) ok &= note_quickly(r, e + k, v->shared, stamp, access);
+        left |= (uint32_t)!ok << lane;
     }
-    if (e->read >> 32 >= r->first_phase || e->read & UINT64_C(0x80808080)) return false;
-    e->read = foreign;
-    return true;
+    return left;
 }
 
 bool ptx_note(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes,
               access_t access, const unsigned char *value) {
     const run_t *r = w->run;
-    uint64_t stamp = (uint64_t)r->phase << 32 | w->index * UINT64_C(0x01010101);
+    uint64_t stamp = stamp_of(w);
     for (uint32_t i = 0; i < bytes;) {
         uint32_t n = bytes - i < 4 || (offset + i) % 4 ? 1 : 4;
         bool quick = n == 4 && note_quickly(r, &v->shadow[(offset + i) / 4], v->shared, stamp, access);
