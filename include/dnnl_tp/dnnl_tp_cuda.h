@@ -92,6 +92,18 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_get_memory(dnnl_tp_engine_t engine
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_stream_attr_set_stream(dnnl_tp_stream_attr_t attr,
                                                                      struct CUstream_st *stream);
 
+/** Makes events of streams with this attribute tell times of the device: dnnl_tp_event_get_times() answers when the last execution
+ * in front of the event, or the run of a graph, began and ended on the device, in CLOCK_MONOTONIC. A kernel of one thread writes the
+ * device's clock in front of each and behind it. Without it, events tell when the host saw them. Durations are the device's, to
+ * the step of its clock (%globaltimer); when something began is known as well as the two clocks could be compared, which is from stamps
+ * that were seen soon after they were submitted. Thread-compatible.
+ *
+ * @param attr of kind gpu
+ * @param profiles nonzero: yes; 0: no, which is the default
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_stream_attr_set_profiling(dnnl_tp_stream_attr_t attr,
+                                                                        int profiles);
+
 /** The CUDA stream to which a stream submits: the program may submit its own work to it, in order with the library's. Thread-safe.
  *
  * @param stream of an engine of kind gpu

@@ -45,6 +45,10 @@ inline dnnl_tp_cuda_memory_t get_memory(const engine &of, bool reset_peak = fals
 inline void set_stream(const stream_attr &attr, CUstream_st *cuda_stream) {
     check(dnnl_tp_cuda_stream_attr_set_stream(attr, cuda_stream));
 }
+/** Events of streams with this attribute tell times of the device. */
+inline void set_profiling(const stream_attr &attr, bool profiles) {
+    check(dnnl_tp_cuda_stream_attr_set_profiling(attr, profiles));
+}
 /** The CUDA stream to which a stream submits. */
 inline CUstream_st *get_stream(const stream &of) {
     CUstream_st *cuda_stream;

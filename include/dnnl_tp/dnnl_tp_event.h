@@ -104,7 +104,9 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_event_get_error(dnnl_tp_event_t event, 
 /** Times of an event that is done, in nanoseconds of CLOCK_MONOTONIC, taken by the thread that did the work.
  * For dnnl_tp_stream_record_event(): begin and end of the last item submitted before it (so an event behind
  * each execution gives the time of each); on a synchronous stream or one that never had an item, the time of
- * recording. For a run of a graph: its begin and end. For a host event: the time of the signal. Thread-safe.
+ * recording. For a run of a graph: its begin and end. For a host event: the time of the signal. Events of GPU
+ * streams tell when the host saw them, or times of the device where the stream profiles (dnnl_tp_cuda.h).
+ * Thread-safe.
  *
  * @param event done
  * @param[out] begin_ns when the work began
@@ -188,7 +190,7 @@ typedef struct {
 } dnnl_tp_timed_run_opts_t;
 
 /** What a timed run found, in nanoseconds. Times of single runs are those of its events: taken by the thread
- * that did the work, from its begin to its end, without submission, queueing and waiting. */
+ * that did the work, from its begin to its end, without submission, queueing and waiting; on a GPU the device's. */
 typedef struct {
     size_t struct_size;  /**< sizeof(dnnl_tp_timing_t), set by the caller */
     int cold_runs;       /**< Runs before the warm ones. */

@@ -190,8 +190,8 @@ typedef struct dtp_stream_vtbl {
     dnnl_tp_status_t (*reset)(dnnl_tp_stream_t stream);
     /* As dnnl_tp_stream_set_trace, which checked the trace; NULL: unimplemented. */
     dnnl_tp_status_t (*set_trace)(dnnl_tp_stream_t stream, dnnl_tp_trace_t trace, const char *name);
-    /* Writes CLOCK_MONOTONIC to *ns when the stream has come so far, unless the item is skipped. NULL: it cannot, and
-     * runs that the host submits refuse statistics and traces. */
+    /* Writes CLOCK_MONOTONIC to *ns when the stream has come so far, unless the item is skipped; written when what is submitted
+     * behind it is known to be done. NULL: it cannot, and runs that the host submits refuse statistics and traces. */
     dnnl_tp_status_t (*stamp)(dnnl_tp_stream_t stream, int64_t *ns);
 } dtp_stream_vtbl_t;
 

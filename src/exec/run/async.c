@@ -100,14 +100,10 @@ typedef struct {
     const dnnl_tp_run_opts_t *opts;
 } timed_t;
 
-static dnnl_tp_status_t submit_timed(void *arg, dtp_timed_t *run) {
+static dnnl_tp_status_t submit_timed(void *arg, dnnl_tp_event_t *done) {
     const timed_t *t = arg;
-    if (t->executable->by_stream) { /* its last event is that of its last step */
-        DTP_TRY(t->stream->v->record_event(t->stream, &run->before));
-        run->submit_ns = dtp_now_ns();
-    }
     return dnnl_tp_executable_run_async(t->executable, t->stream, t->nin, t->in, t->nout, t->out, t->opts,
-                                        &run->done);
+                                        done);
 }
 
 dnnl_tp_status_t dnnl_tp_executable_timed_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,

@@ -87,7 +87,21 @@ dnnl_tp_status_t dnnl_tp_cuda_get_memory(dnnl_tp_engine_t engine, int reset_peak
 dnnl_tp_status_t dnnl_tp_cuda_stream_attr_set_stream(dnnl_tp_stream_attr_t attr, struct CUstream_st *stream) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
     REQUIRE_GPU(attr->kind);
-    const dtp_gpu_stream_own_t own = {sizeof own, stream, true};
+    dtp_gpu_stream_own_t own;
+    DTP_TRY(dtp_own_get(attr->own, &own, sizeof own));
+    own.struct_size = sizeof own;
+    own.stream = stream;
+    own.given = true;
+    DTP_RETURN(dtp_own_set(&attr->own, dnnl_tp_gpu, &own));
+}
+
+dnnl_tp_status_t dnnl_tp_cuda_stream_attr_set_profiling(dnnl_tp_stream_attr_t attr, int profiles) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
+    REQUIRE_GPU(attr->kind);
+    dtp_gpu_stream_own_t own;
+    DTP_TRY(dtp_own_get(attr->own, &own, sizeof own));
+    own.struct_size = sizeof own;
+    own.profiles = profiles != 0;
     DTP_RETURN(dtp_own_set(&attr->own, dnnl_tp_gpu, &own));
 }
 

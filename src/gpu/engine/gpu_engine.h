@@ -13,6 +13,12 @@
 
 enum { DTP_GPU_MAX_DEVICES = 64 };
 
+/* What is added to the device's clock to get CLOCK_MONOTONIC lies between these (gpu_stamp.c). */
+typedef struct {
+    bool known;
+    int64_t least, most;
+} dtp_gpu_clock_t;
+
 typedef struct dtp_gpu {
     const dtp_cu_t *cu;
     dtp_cu_device_t device;
@@ -24,7 +30,8 @@ typedef struct dtp_gpu {
     int waits_for_values; /* streams of it can wait for a word of host memory */
     int engines;          /* references, under the lock of devices */
     uint32_t forks;       /* dtp_fork_generation of the process that it belongs to */
-    pthread_mutex_t lock; /* modules while they are loaded, the text while it is written */
+    pthread_mutex_t lock; /* modules while they are loaded, the clock, the text while it is written */
+    dtp_gpu_clock_t clock;
     dtp_cu_library_t library[DTP_GPU_MODULES];
     /* The first sticky error of the context, told by every later call; the text is written before. */
     _Atomic int poisoned;
@@ -39,6 +46,7 @@ typedef struct {
     pthread_mutex_t lock;                             /* of what follows */
     uint64_t memory_limit, used, peak;                /* bytes; limit 0: none */
     dtp_gpu_block_t *blocks[1 << DTP_GPU_BLOCK_BITS]; /* by address */
+    dtp_gpu_block_t *freed;                           /* by callbacks of the driver, not yet given back */
 } dtp_gpu_engine_t;
 static inline dtp_gpu_engine_t *dtp_gpu_of(dnnl_tp_engine_t engine) {
     return (dtp_gpu_engine_t *)(void *)engine;
@@ -72,6 +80,10 @@ void dtp_gpu_abandon(void *memory);
 dnnl_tp_status_t dtp_gpu_poison(dtp_gpu_t *gpu);
 /* This thread runs a host function of the driver, which takes no calls. */
 extern _Thread_local bool dtp_gpu_in_callback;
+
+/* As dtp_gpu_kernel. */
+dnnl_tp_status_t dtp_gpu_find_kernel(dtp_gpu_t *gpu, dtp_gpu_module_t module, const char *name,
+                                     size_t shared_bytes, dtp_cu_function_t *kernel);
 
 /* gpu_memory.c; the first two with the context current, in the order of a stream */
 dnnl_tp_status_t dtp_gpu_alloc_on(dnnl_tp_engine_t engine, size_t bytes, dtp_cu_stream_t stream, void **at);

@@ -27,7 +27,9 @@ static dnnl_tp_status_t take_mark(dtp_gpu_line_t *line, mark_t **mark) {
     mark_t *m = *mark = line->free;
     if (m) line->free = m->next;
     pthread_mutex_unlock(&line->lock);
-    return m ? dnnl_tp_success : make_mark(line, mark);
+    if (!m) DTP_TRY(make_mark(line, mark));
+    (*mark)->has_word = false;
+    return dnnl_tp_success;
 }
 
 static void give_locked(mark_t *m) {
@@ -40,12 +42,12 @@ static void drop_locked(mark_t *m) {
 
 /* What executions outside runs found comes with the mark, and the word is clean again behind it. */
 static dnnl_tp_status_t fetch_word(dtp_gpu_line_t *line, mark_t *m) {
-    m->has_word = line->word_used;
-    if (!m->has_word) return dnnl_tp_success;
+    if (!line->word_used) return dnnl_tp_success;
     const dtp_cu_ptr_t word = dtp_cu_ptr(line->word);
     DTP_TRY(DTP_CU(line->gpu, cuMemcpyDtoHAsync, &m->word, word, sizeof m->word, line->stream));
     DTP_TRY(DTP_CU(line->gpu, cuMemsetD8Async, word, 0, sizeof m->word, line->stream));
     line->word_used = false;
+    m->has_word = true;
     return dnnl_tp_success;
 }
 
@@ -68,18 +70,25 @@ static void callback_is_over(mark_t *m) {
     dtp_gpu_line_release(line);
 }
 
-/* With submit_lock and the context. */
-static dnnl_tp_status_t submit_mark(dtp_gpu_line_t *line, const dtp_gpu_mark_t *what, uint64_t *seq) {
-    mark_t *m;
-    DTP_TRY(take_mark(line, &m));
-    dnnl_tp_status_t status = fetch_word(line, m);
-    if (!status) status = DTP_CU(line->gpu, cuEventRecord, m->cu, line->stream);
+/* A mark that holds what kernels found is kept where it cannot be recorded: it is the next one. */
+static void take_back(dtp_gpu_line_t *line, mark_t *m) {
+    if (m->has_word) {
+        line->fetched = m;
+        return;
+    }
     pthread_mutex_lock(&line->lock);
+    give_locked(m);
+    pthread_mutex_unlock(&line->lock);
+}
+
+static dnnl_tp_status_t record_mark(dtp_gpu_line_t *line, mark_t *m, const dtp_gpu_mark_t *what,
+                                    uint64_t *seq) {
+    const dnnl_tp_status_t status = DTP_CU(line->gpu, cuEventRecord, m->cu, line->stream);
     if (status) {
-        give_locked(m);
-        pthread_mutex_unlock(&line->lock);
+        take_back(line, m);
         return status;
     }
+    pthread_mutex_lock(&line->lock);
     fill(m, what);
     const bool calls = m->event || m->ends;
     m->refs = calls ? 2 : 1;
@@ -99,6 +108,20 @@ static dnnl_tp_status_t submit_mark(dtp_gpu_line_t *line, const dtp_gpu_mark_t *
     const dtp_cu_t *cu = line->gpu->cu;
     if (cu->cuStreamWaitEvent(line->aux, m->cu, 0) || cu->cuLaunchHostFunc(line->aux, heard, m))
         callback_is_over(m); /* whoever waits or polls gets along without it */
+    return status;
+}
+
+/* With submit_lock and the context. */
+static dnnl_tp_status_t submit_mark(dtp_gpu_line_t *line, const dtp_gpu_mark_t *what, uint64_t *seq) {
+    mark_t *m = line->fetched;
+    if (m) {
+        line->fetched = NULL;
+        DTP_TRY(record_mark(line, m, NULL, seq));
+    }
+    DTP_TRY(take_mark(line, &m));
+    const dnnl_tp_status_t status = fetch_word(line, m);
+    if (!status) return record_mark(line, m, what, seq);
+    take_back(line, m);
     return status;
 }
 
@@ -216,13 +239,16 @@ static void record(mark_t *m, dnnl_tp_status_t status) {
 static void settle_mark(dtp_gpu_line_t *line, mark_t *m) {
     char text[DTP_EVENT_TEXT];
     dtp_gpu_line_look_at_awaited(line, m->seq, m->generation);
+    dtp_gpu_line_look_at_stamps(line, m->seq);
     if (!line->lost) look_at_word(line, m);
     dnnl_tp_status_t status = poison_of(line, m->generation, m->seq, text);
     if (m->ends) status = end_run(line, m, status, text);
     if (m->times) record(m, status);
     if (!m->event) return;
     const int64_t now = dtp_now_ns();
-    dtp_event_fire(m->event, status, status ? text : NULL, now, now);
+    const bool timed = line->item_ns[1] != 0;
+    dtp_event_fire(m->event, status, status ? text : NULL, timed ? line->item_ns[0] : now,
+                   timed ? line->item_ns[1] : now);
     m->event = NULL;
 }
 
@@ -360,12 +386,6 @@ static dnnl_tp_status_t event_wait(dtp_event_t *event, int64_t until_ns) {
 static void event_wake(dtp_event_t *event) { (void)event; } /* nobody sleeps on the word */
 const dtp_event_vtbl_t dtp_gpu_event = {event_poll, event_wait, event_wake, dtp_gpu_line_release};
 
-static void write_time(void *arg) { *(int64_t *)arg = dtp_now_ns(); }
-dnnl_tp_status_t dtp_gpu_line_stamp(dtp_gpu_line_t *line, int64_t *ns) {
-    dtp_gpu_line_dirty(line);
-    return DTP_CU(line->gpu, cuLaunchHostFunc, line->stream, write_time, ns);
-}
-
 /* ---- Life -------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t equip(dtp_gpu_line_t *line, bool own, dtp_cu_stream_t stream) {
@@ -393,6 +413,7 @@ dnnl_tp_status_t dtp_gpu_line_create(dtp_gpu_line_t **out, dnnl_tp_engine_t engi
     atomic_init(&line->refs, 1);
     line->end = &line->head;
     line->awaited_end = &line->awaited;
+    line->stamps_end = &line->stamps;
     line->engine = dtp_object_retain(engine);
     line->gpu = dtp_gpu_of(engine)->gpu;
     const dnnl_tp_status_t status = equip(line, own, stream);
@@ -426,6 +447,7 @@ void dtp_gpu_line_close(dtp_gpu_line_t *line) {
     if (dtp_gpu_enter_to_free(gpu)) {
         wait_for_callbacks(line);
         dtp_gpu_line_drop_awaited(line);
+        dtp_gpu_line_drop_stamps(line);
         dtp_gpu_free_on(line->engine, line->word, line->stream);
         dtp_gpu_free_on(line->engine, line->scratch, line->stream);
         if (line->owns_stream) (void)cu->cuStreamSynchronize(line->stream);

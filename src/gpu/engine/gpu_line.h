@@ -38,7 +38,7 @@ typedef struct {
     const dtp_stream_run_t *run; /* its `end` is called first; copied; or NULL */
     const dtp_trace_work_t
         *traced;    /* recorded with the times in traced->event; copied; trace retained; or NULL */
-    int64_t *times; /* with traced: begin and end, written by the stream; owned, dtp_free(NULL) */
+    int64_t *times; /* with traced: begin and end, stamps; owned, dtp_free(NULL) */
 } dtp_gpu_mark_t;
 
 struct dtp_gpu_line {
@@ -66,11 +66,17 @@ struct dtp_gpu_line {
     dtp_cu_ptr_t flags_there;
     uint16_t free_flag[256];
     int free_flags;
+    struct stamp *stamps, **stamps_end, *free_stamps; /* times that the stream writes, in order */
+    struct stamp_chunk *stamp_chunks;
+    int64_t item_ns[2]; /* profiles: when the last item that has settled began and ended */
     /* Of those who submit: */
-    struct mark *marks;     /* all that were made */
+    struct mark *fetched; /* holds what kernels found, but could not be recorded: it is the next mark */
+    dtp_cu_function_t stamp_kernel; /* NULL: not needed yet */
+    struct mark *marks;             /* all that were made */
     dtp_data_error_t *word; /* on the device: of executions outside runs; NULL: none has checked data */
     bool word_used;
     char *scratch;
+    bool profiles, in_item; /* items are between stamps; one has begun and not ended */
     size_t scratch_bytes;
     dtp_gpu_line_t *prev_line, *next_line; /* of all streams */
 };
@@ -102,7 +108,10 @@ void dtp_gpu_line_reset(dtp_gpu_line_t *line);
 dnnl_tp_status_t dtp_gpu_line_await(dtp_gpu_line_t *line, dtp_event_t *event);
 /* Events of lines: source is the line, seq its mark. */
 extern const dtp_event_vtbl_t dtp_gpu_event;
-/* Writes CLOCK_MONOTONIC to *ns when the stream has come so far. */
+/* The next mark that settles writes to *ns when the stream had come so far, by the device's clock, in CLOCK_MONOTONIC. The context is
+ * current. */
 dnnl_tp_status_t dtp_gpu_line_stamp(dtp_gpu_line_t *line, int64_t *ns);
+/* Nothing is written any more to these n. */
+void dtp_gpu_line_forget_stamps(dtp_gpu_line_t *line, const int64_t *ns, int n);
 
 #endif

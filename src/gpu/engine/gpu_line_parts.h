@@ -21,6 +21,15 @@ typedef struct mark {
     dtp_data_error_t word;
 } mark_t;
 
+/* A time that the device writes, behind `seq` marks. */
+typedef struct stamp {
+    struct stamp *next;
+    _Atomic int64_t *word;  /* in pinned memory: the device's clock */
+    dtp_cu_ptr_t there;     /* the word, as the device sees it */
+    int64_t submit_ns, *ns; /* ns: gets the host's time, or NULL */
+    uint64_t seq;
+} stamp_t;
+
 /* An event that the stream waits for, behind `seq` marks. */
 typedef struct awaited {
     struct awaited *next;
@@ -38,7 +47,10 @@ void dtp_gpu_line_fail_locked(dtp_gpu_line_t *line, uint32_t generation, uint64_
 void dtp_gpu_line_look_at_awaited(dtp_gpu_line_t *line, uint64_t seq, uint32_t generation);
 /* The first event in front of mark `seq` that is pending, retained, or NULL. */
 dtp_event_t *dtp_gpu_line_parked(dtp_gpu_line_t *line, uint64_t seq);
+/* The stream has passed mark `seq`: the times in front of it are written. */
+void dtp_gpu_line_look_at_stamps(dtp_gpu_line_t *line, uint64_t seq);
 /* Those that are left, and the words, at the end; the context is current. */
+void dtp_gpu_line_drop_stamps(dtp_gpu_line_t *line);
 void dtp_gpu_line_drop_awaited(dtp_gpu_line_t *line);
 
 #endif

@@ -54,23 +54,52 @@ dnnl_tp_status_t dtp_gpu_alloc_on(dnnl_tp_engine_t engine, size_t bytes, dtp_cu_
     return status;
 }
 
-void dtp_gpu_free_on(dnnl_tp_engine_t engine, void *handle, dtp_cu_stream_t stream) {
-    if (!handle) return;
-    dtp_gpu_engine_t *e = dtp_gpu_of(engine);
-    pthread_mutex_lock(&e->lock);
+static dtp_gpu_block_t *take_locked(dtp_gpu_engine_t *e, void *handle) {
     dtp_gpu_block_t **at = row_of(e, dtp_cu_ptr(handle));
     while (*at && (*at)->at != dtp_cu_ptr(handle)) at = &(*at)->next;
     dtp_gpu_block_t *b = *at;
     if (b) *at = b->next;
     if (b) e->used -= b->bytes;
+    return b;
+}
+
+void dtp_gpu_free_on(dnnl_tp_engine_t engine, void *handle, dtp_cu_stream_t stream) {
+    if (!handle) return;
+    dtp_gpu_engine_t *e = dtp_gpu_of(engine);
+    pthread_mutex_lock(&e->lock);
+    dtp_gpu_block_t *b = take_locked(e, handle);
     pthread_mutex_unlock(&e->lock);
     dtp_free(engine->allocator, b);
     (void)e->gpu->cu->cuMemFreeAsync(dtp_cu_ptr(handle), stream);
 }
 
+/* What callbacks of the driver have freed: they cannot call it. The context is current. */
+static void free_later_ones(dtp_gpu_engine_t *e) {
+    pthread_mutex_lock(&e->lock);
+    dtp_gpu_block_t *b = e->freed;
+    e->freed = NULL;
+    pthread_mutex_unlock(&e->lock);
+    for (dtp_gpu_block_t *next; b; b = next) {
+        next = b->next;
+        (void)e->gpu->cu->cuMemFreeAsync(b->at, e->gpu->own);
+        dtp_free(e->base.allocator, b);
+    }
+}
+
+static void free_later(dtp_gpu_engine_t *e, void *handle) {
+    pthread_mutex_lock(&e->lock);
+    dtp_gpu_block_t *b = take_locked(e, handle);
+    if (b) {
+        b->next = e->freed;
+        e->freed = b;
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
 void *dtp_gpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed) {
     dtp_gpu_t *gpu = dtp_gpu_of(engine)->gpu;
     if (dtp_gpu_enter(gpu)) return NULL;
+    free_later_ones(dtp_gpu_of(engine));
     void *p;
     dnnl_tp_status_t status = dtp_gpu_alloc_on(engine, bytes, gpu->own, &p);
     if (p && zeroed && bytes) status = DTP_CU(gpu, cuMemsetD8Async, dtp_cu_ptr(p), 0, bytes, gpu->own);
@@ -85,12 +114,22 @@ void *dtp_gpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed) {
 
 void dtp_gpu_free(dnnl_tp_engine_t engine, void *handle) {
     dtp_gpu_t *gpu = dtp_gpu_of(engine)->gpu;
-    if (!handle || !dtp_gpu_enter_to_free(gpu)) return;
+    if (!handle) return;
+    if (dtp_gpu_in_callback) {
+        free_later(dtp_gpu_of(engine), handle);
+        return;
+    }
+    if (!dtp_gpu_enter_to_free(gpu)) return;
+    free_later_ones(dtp_gpu_of(engine));
     dtp_gpu_free_on(engine, handle, gpu->own);
     dtp_gpu_leave(gpu);
 }
 
 void dtp_gpu_blocks_destroy(dtp_gpu_engine_t *e) {
+    if (e->gpu && dtp_gpu_enter_to_free(e->gpu)) {
+        free_later_ones(e);
+        dtp_gpu_leave(e->gpu);
+    }
     for (int i = 0; i < 1 << DTP_GPU_BLOCK_BITS; ++i)
         while (e->blocks[i]) {
             dtp_gpu_block_t *b = e->blocks[i];

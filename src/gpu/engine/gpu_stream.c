@@ -63,6 +63,37 @@ static dnnl_tp_status_t submit(dnnl_tp_stream_t stream, const dtp_primitive_t *p
     return dtp_primitive_run_in(primitive, &ctx);
 }
 
+/* Items of streams that profile: an execution, or all that a run of a graph submits. */
+static dnnl_tp_status_t end_item(dtp_gpu_line_t *line) {
+    if (!line->in_item) return dnnl_tp_success;
+    line->in_item = false;
+    return dtp_gpu_line_stamp(line, &line->item_ns[1]);
+}
+static dnnl_tp_status_t begin_item(dtp_gpu_line_t *line, bool of_run) {
+    if (of_run && line->in_item) return dnnl_tp_success;
+    DTP_TRY(end_item(line));
+    DTP_TRY(dtp_gpu_line_stamp(line, &line->item_ns[0]));
+    line->in_item = true;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t submit_item(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive, int nptrs,
+                                    void *const *ptrs, const dtp_md_t *const *mds,
+                                    const dtp_run_part_t *part) {
+    DTP_TRY(begin_item(line_of(stream), part != NULL));
+    DTP_TRY(submit(stream, primitive, nptrs, ptrs, mds, part));
+    return part ? dnnl_tp_success : end_item(line_of(stream));
+}
+
+/* Without the context: where an item of a run ends. */
+static dnnl_tp_status_t end_run_item(dtp_gpu_line_t *line) {
+    if (DTP_LIKELY(!line->in_item)) return dnnl_tp_success;
+    DTP_TRY(dtp_gpu_enter(line->gpu));
+    const dnnl_tp_status_t status = end_item(line);
+    dtp_gpu_leave(line->gpu);
+    return status;
+}
+
 static dnnl_tp_status_t submit_traced(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive, int nptrs,
                                       void *const *ptrs, const dtp_md_t *const *mds) {
     dtp_gpu_line_t *line = line_of(stream);
@@ -72,12 +103,13 @@ static dnnl_tp_status_t submit_traced(dnnl_tp_stream_t stream, const dtp_primiti
     dtp_trace_primitive(&work, dtp_object_retain(stream->trace), stream->trace_lane, primitive);
     uint64_t seq;
     dnnl_tp_status_t status = dtp_gpu_line_stamp(line, &times[0]);
-    if (!status) status = submit(stream, primitive, nptrs, ptrs, mds, NULL);
+    if (!status) status = (line->profiles ? submit_item : submit)(stream, primitive, nptrs, ptrs, mds, NULL);
     if (!status) status = dtp_gpu_line_stamp(line, &times[1]);
     if (!status) status = dtp_gpu_line_mark(line, &(dtp_gpu_mark_t){.traced = &work, .times = times}, &seq);
     if (!status) return status;
     dtp_object_release(work.trace);
-    dtp_gpu_abandon(times); /* the stream may still write to them */
+    dtp_gpu_line_forget_stamps(line, times, 2);
+    dtp_free(NULL, times);
     return status;
 }
 
@@ -87,8 +119,11 @@ static dnnl_tp_status_t gpu_execute(dnnl_tp_stream_t stream, const dtp_primitive
     dtp_gpu_t *gpu = line_of(stream)->gpu;
     DTP_TRY(dtp_gpu_enter(gpu));
     const bool traced = !part && stream->trace && dtp_trace_on(stream->trace);
-    const dnnl_tp_status_t status = DTP_UNLIKELY(traced) ? submit_traced(stream, primitive, nptrs, ptrs, mds)
-                                                         : submit(stream, primitive, nptrs, ptrs, mds, part);
+    dnnl_tp_status_t status;
+    if (DTP_UNLIKELY(traced)) status = submit_traced(stream, primitive, nptrs, ptrs, mds);
+    else if (DTP_UNLIKELY(line_of(stream)->profiles))
+        status = submit_item(stream, primitive, nptrs, ptrs, mds, part);
+    else status = submit(stream, primitive, nptrs, ptrs, mds, part);
     dtp_gpu_leave(gpu);
     return status;
 }
@@ -126,6 +161,7 @@ static dnnl_tp_status_t gpu_stamp(dnnl_tp_stream_t stream, int64_t *ns) {
 static dnnl_tp_status_t gpu_wait(dnnl_tp_stream_t stream, int64_t timeout_ns) {
     dtp_gpu_line_t *line = line_of(stream);
     uint64_t seq;
+    (void)end_run_item(line); /* times may be missing, waiting goes on */
     const dnnl_tp_status_t status = dtp_gpu_line_fence(line, &seq);
     if (!status) DTP_TRY(dtp_gpu_line_wait(line, seq, dtp_until_ns(timeout_ns)));
     return status ? status : dtp_gpu_line_result(line);
@@ -150,6 +186,7 @@ static dnnl_tp_status_t submit_event(dnnl_tp_stream_t stream, const dtp_stream_r
                                      dnnl_tp_event_t *event) {
     dtp_gpu_line_t *line = line_of(stream);
     uint64_t seq;
+    DTP_TRY(end_run_item(line));
     atomic_fetch_add(&line->refs, 1);
     DTP_TRY(dtp_event_create(event, &dtp_gpu_event, line, 0));
     dtp_gpu_mark_t what = {.event = dtp_object_retain(*event), .run = run};
@@ -268,6 +305,7 @@ static dnnl_tp_status_t make_line(gpu_stream_t *s, dnnl_tp_engine_t engine, cons
     DTP_TRY(dtp_gpu_enter(gpu));
     dnnl_tp_status_t status = own->given ? check_stream(gpu, own->stream) : dnnl_tp_success;
     if (!status) status = dtp_gpu_line_create(&s->line, engine, !own->given, own->stream);
+    if (!status) s->line->profiles = own->profiles;
     dtp_gpu_leave(gpu);
     return status;
 }

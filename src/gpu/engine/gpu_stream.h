@@ -4,11 +4,11 @@
 
 #include "gpu/engine/gpu_line.h"
 
-/* What dnnl_tp_cuda_stream_attr_set_stream sets. */
+/* What dnnl_tp_cuda_stream_attr_set_stream and _set_profiling set. */
 typedef struct {
     size_t struct_size;
     dtp_cu_stream_t stream;
-    bool given;
+    bool given, profiles;
 } dtp_gpu_stream_own_t;
 
 #endif

@@ -33,9 +33,8 @@ static dnnl_tp_status_t load(dtp_gpu_t *gpu, dtp_gpu_module_t module, dtp_cu_lib
     return status;
 }
 
-dnnl_tp_status_t dtp_gpu_kernel(const dtp_pd_t *pd, dtp_gpu_module_t module, const char *name,
-                                size_t shared_bytes, dtp_cu_function_t *kernel) {
-    dtp_gpu_t *gpu = dtp_gpu_of(pd->engine)->gpu;
+dnnl_tp_status_t dtp_gpu_find_kernel(dtp_gpu_t *gpu, dtp_gpu_module_t module, const char *name,
+                                     size_t shared_bytes, dtp_cu_function_t *kernel) {
     enum { SHARED_ALWAYS = 48 << 10 };
     DTP_DISPATCH(modules[module].fatbin, NO_KERNELS);
     DTP_DISPATCH(shared_bytes <= (size_t)gpu->info.shared_bytes, UNSUPPORTED_SHAPE);
@@ -51,6 +50,10 @@ dnnl_tp_status_t dtp_gpu_kernel(const dtp_pd_t *pd, dtp_gpu_module_t module, con
         status = DTP_CU(gpu, cuFuncSetAttribute, *kernel, DTP_CU_FUNC_MAX_DYNAMIC_SHARED, (int)shared_bytes);
     dtp_gpu_leave(gpu);
     return status;
+}
+dnnl_tp_status_t dtp_gpu_kernel(const dtp_pd_t *pd, dtp_gpu_module_t module, const char *name,
+                                size_t shared_bytes, dtp_cu_function_t *kernel) {
+    return dtp_gpu_find_kernel(dtp_gpu_of(pd->engine)->gpu, module, name, shared_bytes, kernel);
 }
 
 dnnl_tp_status_t dtp_gpu_launch(const dtp_exec_ctx_t *ctx, dtp_cu_function_t kernel, const dtp_gpu_shape_t *s,

@@ -9,35 +9,41 @@ enum { IN_FLIGHT = 8, COLD_RUNS = 3, MIN_RUNS = 10, MAX_RUNS = 10000, MIN_TIME_N
 
 typedef struct {
     dnnl_tp_stream_t stream;
-    dnnl_tp_status_t (*submit)(void *arg, dtp_timed_t *run);
+    dnnl_tp_status_t (*submit)(void *arg, dnnl_tp_event_t *done);
     void *arg;
 } job_t;
 
-static void forget(dtp_timed_t *run, int n) {
-    for (int i = 0; i < n; ++i) {
-        dtp_object_release(run[i].done);
-        dtp_object_release(run[i].before);
-    }
+/* A run between two stamps, where the stream writes them. */
+typedef struct {
+    dnnl_tp_event_t done;
+    int64_t begin_ns, end_ns;
+} timed_t;
+
+static dnnl_tp_status_t submit_timed(const job_t *job, timed_t *run) {
+    const dtp_stream_vtbl_t *v = job->stream->v;
+    if (!v->stamp) return job->submit(job->arg, &run->done);
+    DTP_TRY(v->stamp(job->stream, &run->begin_ns));
+    DTP_TRY(job->submit(job->arg, &run->done));
+    return v->stamp(job->stream, &run->end_ns);
 }
 
 /* n runs, n <= IN_FLIGHT, submitted one behind the other; their times. */
 static dnnl_tp_status_t run_some(const job_t *job, int n, int64_t *ns) {
-    dtp_timed_t run[IN_FLIGHT];
-    for (int i = 0; i < n; ++i) {
-        run[i] = (dtp_timed_t){NULL, NULL, 0};
-        dnnl_tp_status_t status = job->submit(job->arg, &run[i]);
-        if (status == dnnl_tp_success) continue;
-        forget(run, i + 1);
-        return status;
-    }
+    timed_t run[IN_FLIGHT] = {{NULL, 0, 0}};
+    const dtp_stream_vtbl_t *v = job->stream->v;
     dnnl_tp_status_t status = dnnl_tp_success;
-    for (int i = 0; i < n; ++i) {
-        const dtp_timed_t *r = &run[i];
-        if (status == dnnl_tp_success) status = dnnl_tp_event_wait(r->done, -1, NULL);
-        ns[i] =
-            r->done->end_ns - (r->before ? dtp_max64(r->before->end_ns, r->submit_ns) : r->done->begin_ns);
+    for (int i = 0; i < n && !status; ++i) status = submit_timed(job, &run[i]);
+    if (v->stamp) { /* the stream writes to `run`, whatever has failed; a driver that lacks memory to wait is asked again */
+        enum { TRIES = 3 };
+        dnnl_tp_status_t waited = dnnl_tp_runtime_error;
+        for (int i = 0; i < TRIES && waited; ++i) waited = v->wait(job->stream, -1);
+        if (!status) status = waited;
     }
-    forget(run, n);
+    for (int i = 0; i < n && run[i].done; ++i) {
+        if (!status) status = dnnl_tp_event_wait(run[i].done, -1, NULL);
+        ns[i] = v->stamp ? run[i].end_ns - run[i].begin_ns : run[i].done->end_ns - run[i].done->begin_ns;
+        dtp_object_release(run[i].done);
+    }
     return status;
 }
 
@@ -69,7 +75,7 @@ static dnnl_tp_status_t run_warm(const job_t *job, const dnnl_tp_timed_run_opts_
 }
 
 dnnl_tp_status_t dtp_timed_run(dnnl_tp_stream_t stream,
-                               dnnl_tp_status_t (*submit)(void *arg, dtp_timed_t *run), void *arg,
+                               dnnl_tp_status_t (*submit)(void *arg, dnnl_tp_event_t *done), void *arg,
                                const dnnl_tp_timed_run_opts_t *opts, dnnl_tp_timing_t *timing) {
     DTP_REQUIRE(timing, NULL_ARG, "timing is NULL");
     DTP_REQUIRE_SIZE(timing, "timing");
@@ -88,7 +94,7 @@ dnnl_tp_status_t dtp_timed_run(dnnl_tp_stream_t stream,
     const job_t job = {stream, submit, arg};
     dnnl_tp_timing_t t = {.struct_size = sizeof(t), .cold_runs = o.cold_runs};
     for (int i = 0; i < o.cold_runs; ++i) {
-        int64_t ns;
+        int64_t ns = 0;
         DTP_TRY(run_some(&job, 1, &ns));
         if (i == 0) t.first_ns = ns;
         t.cold_max_ns = dtp_max64(t.cold_max_ns, ns);
@@ -112,15 +118,15 @@ typedef struct {
 } execution_t;
 
 /* On a synchronous stream the event is done when it is recorded, and this thread did the work. */
-static dnnl_tp_status_t submit_execution(void *arg, dtp_timed_t *run) {
+static dnnl_tp_status_t submit_execution(void *arg, dnnl_tp_event_t *done) {
     const execution_t *x = arg;
     int64_t begin = dtp_now_ns();
     DTP_TRY(dnnl_tp_primitive_execute_handles(x->primitive, x->stream, x->nargs, x->args));
     int64_t end = dtp_now_ns();
-    DTP_TRY(x->stream->v->record_event(x->stream, &run->done));
-    if (!run->done->source) {
-        run->done->begin_ns = begin;
-        run->done->end_ns = end;
+    DTP_TRY(x->stream->v->record_event(x->stream, done));
+    if (!(*done)->source) {
+        (*done)->begin_ns = begin;
+        (*done)->end_ns = end;
     }
     return dnnl_tp_success;
 }

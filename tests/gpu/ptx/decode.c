@@ -86,6 +86,7 @@ static bool find_special(decoder_t *d, const token_t *t, uint16_t *row) {
                    {"%nwarpid", FILL_NWARPS, 0},
                    {"%dynamic_smem_size", FILL_DYNAMIC_BYTES, 0},
                    {"%total_smem_size", FILL_TOTAL_BYTES, 0},
+                   {"%globaltimer", FILL_TIME, 0},
                    {"%lanemask_eq", FILL_LANEMASK, 0},
                    {"%lanemask_lt", FILL_LANEMASK, 1},
                    {"%lanemask_le", FILL_LANEMASK, 2},
@@ -93,7 +94,9 @@ static bool find_special(decoder_t *d, const token_t *t, uint16_t *row) {
                    {"%lanemask_ge", FILL_LANEMASK, 4}};
     for (size_t i = 0; i < sizeof special / sizeof *special; ++i)
         if (ptx_is(t, special[i].name)) {
-            *row = filled(d, (fill_t){.kind = special[i].kind, .axis = special[i].axis, .width = 4});
+            *row = filled(d, (fill_t){.kind = special[i].kind,
+                                      .axis = special[i].axis,
+                                      .width = special[i].kind == FILL_TIME ? 8 : 4});
             return true;
         }
     return false;

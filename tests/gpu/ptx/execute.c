@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "internal.h"
 
 enum { TURN = 4096 }; /* instructions before another warp's turn: warps may wait for each other */
@@ -94,6 +95,12 @@ static bool deadlock(run_t *r) {
     return false;
 }
 
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static uint64_t fill_value(const run_t *r, const fill_t *f, uint32_t warp, uint32_t lane) {
     const uint32_t *n = r->launch->block;
     uint32_t thread = warp * LANES + lane, bit = UINT32_C(1) << lane;
@@ -111,6 +118,7 @@ static uint64_t fill_value(const run_t *r, const fill_t *f, uint32_t warp, uint3
     case FILL_NWARPS: return r->num_warps;
     case FILL_DYNAMIC_BYTES: return r->launch->dynamic_shared;
     case FILL_TOTAL_BYTES: return r->shared_bytes;
+    case FILL_TIME: return now_ns();
     default: return masks[f->axis];
     }
 }
@@ -155,7 +163,7 @@ static void start_warp(warp_t *w) {
     memset(w->set, 0, k->num_rows * sizeof *w->set);
     for (uint32_t i = 0; i < k->num_fills; ++i) {
         w->set[k->fills[i].row] = ALL_LANES;
-        if (k->fills[i].kind == FILL_CTAID) fill(w, &k->fills[i]);
+        if (k->fills[i].kind == FILL_CTAID || k->fills[i].kind == FILL_TIME) fill(w, &k->fills[i]);
     }
 }
 

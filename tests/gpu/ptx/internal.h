@@ -94,7 +94,8 @@ typedef enum {
     FILL_NWARPS,
     FILL_DYNAMIC_BYTES,
     FILL_TOTAL_BYTES,
-    FILL_LANEMASK
+    FILL_LANEMASK,
+    FILL_TIME /* when the warp began: nanoseconds of CLOCK_REALTIME */
 } fill_kind_t;
 typedef struct {
     fill_kind_t kind;

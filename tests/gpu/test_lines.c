@@ -1,0 +1,280 @@
+/* What marks of a stream carry, on the fake driver: what kernels outside runs find in their data, whatever call of the driver
+ * fails; times of the device; memory that callbacks free. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/gather.h"
+#include "gpu/gpu_world.h"
+#include "support/check.h"
+#include "support/streams.h"
+#include "support/upload.h"
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* ---- Findings ---------------------------------------------------------------------------------------- */
+
+enum { ROWS = 8, COLS = 16, IDS = 4 };
+
+/* One row of a table for each id; a bad id is found on the device. */
+static dnnl_tp_primitive_t gather(void) {
+    dtp_gather_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_GATHER;
+    const int64_t t[] = {ROWS, COLS}, n[] = {IDS}, d[] = {IDS, COLS};
+    CHECK_OK(dtp_md_init_strides(&op.table, 2, t, dnnl_tp_f32, NULL));
+    CHECK_OK(dtp_md_init_strides(&op.ids, 1, n, dnnl_tp_s32, NULL));
+    CHECK_OK(dtp_md_init_strides(&op.dst, 2, d, dnnl_tp_f32, NULL));
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    CHECK_OK(dtp_pd_create(&pd, gpu, &op.base, sizeof op, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    return p;
+}
+
+typedef struct {
+    dnnl_tp_stream_t stream;
+    dnnl_tp_primitive_t p;
+    dnnl_tp_memory_t table, ids, dst; /* of GPU_N floats */
+} look_up_t;
+
+static look_up_t look_up_begin(void) {
+    return (look_up_t){gpu_stream(), gather(), gpu_vector(gpu, 1), gpu_vector(gpu, 0), gpu_vector(gpu, 0)};
+}
+static void look_up_end(look_up_t *l) {
+    CHECK_OK(dnnl_tp_stream_destroy(l->stream));
+    CHECK_OK(dnnl_tp_primitive_destroy(l->p));
+    CHECK_OK(dnnl_tp_memory_destroy(l->table));
+    CHECK_OK(dnnl_tp_memory_destroy(l->ids));
+    CHECK_OK(dnnl_tp_memory_destroy(l->dst));
+}
+static void set_ids(look_up_t *l, int32_t last) {
+    int32_t ids[GPU_N] = {0};
+    ids[IDS - 1] = last;
+    test_upload(l->ids, ids, sizeof ids);
+}
+static dnnl_tp_status_t look_up(look_up_t *l) {
+    void *table, *ids, *dst;
+    CHECK_OK(dnnl_tp_memory_get_data_handle(l->table, &table));
+    CHECK_OK(dnnl_tp_memory_get_data_handle(l->ids, &ids));
+    CHECK_OK(dnnl_tp_memory_get_data_handle(l->dst, &dst));
+    const dnnl_tp_exec_handle_t args[] = {
+        {DNNL_TP_ARG_WEIGHTS, table}, {DNNL_TP_ARG_SRC, ids}, {DNNL_TP_ARG_DST, dst}};
+    return dnnl_tp_primitive_execute_handles(l->p, l->stream, 3, args);
+}
+
+static void what_is_found_is_told(void **state) {
+    (void)state;
+    look_up_t l = look_up_begin();
+    set_ids(&l, ROWS);
+    CHECK_OK(look_up(&l));
+    CHECK_STATUS(dnnl_tp_stream_wait(l.stream), dnnl_tp_runtime_error);
+    assert_non_null(strstr(dnnl_tp_last_error(), "id 8 at position 3"));
+    CHECK_OK(dnnl_tp_stream_reset(l.stream));
+    set_ids(&l, ROWS - 1);
+    CHECK_OK(look_up(&l));
+    CHECK_OK(dnnl_tp_stream_wait(l.stream));
+    look_up_end(&l);
+}
+
+/* Whatever call fails for want of memory: the bad id is told by the first wait that does not say so. */
+static void a_finding_survives_failures(void **state) {
+    (void)state;
+    for (int64_t k = 0;; ++k) {
+        look_up_t l = look_up_begin();
+        set_ids(&l, ROWS);
+        CHECK_OK(look_up(&l)); /* the word is there */
+        CHECK_STATUS(dnnl_tp_stream_wait(l.stream), dnnl_tp_runtime_error);
+        CHECK_OK(dnnl_tp_stream_reset(l.stream));
+        (void)fake_cuda_fail(k, DTP_CU_OUT_OF_MEMORY);
+        const bool submitted = look_up(&l) == dnnl_tp_success;
+        dnnl_tp_event_t e = NULL;
+        dnnl_tp_status_t st = dnnl_tp_out_of_memory;
+        if (submitted && dnnl_tp_stream_record_event(l.stream, &e)) assert_null(e);
+        for (int i = 0; i < 3 && st == dnnl_tp_out_of_memory; ++i) st = dnnl_tp_stream_wait(l.stream);
+        const bool all = fake_cuda_fail(-1, 0);
+        if (st != (submitted ? dnnl_tp_runtime_error : dnnl_tp_success))
+            fail_msg("call %d fails: the stream answers %s", (int)k, dnnl_tp_status2str(st));
+        (void)dnnl_tp_event_destroy(e);
+        look_up_end(&l);
+        if (all) break;
+    }
+}
+
+/* ---- Times ------------------------------------------------------------------------------------------- */
+
+static dnnl_tp_stream_t profiling_stream(void) {
+    dnnl_tp_stream_attr_t attr;
+    dnnl_tp_stream_t s;
+    CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_gpu));
+    CHECK_OK(dnnl_tp_cuda_stream_attr_set_profiling(attr, 1));
+    CHECK_OK(dnnl_tp_stream_create_v2(&s, gpu, 0, attr));
+    CHECK_OK(dnnl_tp_stream_attr_destroy(attr));
+    return s;
+}
+
+enum { STEPS = 6, PAUSE_NS = 30000000 };
+
+/* Steps behind an event of the host, which comes after a pause; each event tells of the execution in front of it. Answers whether they
+ * began behind the pause: that depends on how well the clocks could be compared. */
+static bool are_timed(void) {
+    dnnl_tp_stream_t s = profiling_stream();
+    dnnl_tp_memory_t x = gpu_vector(gpu, 1);
+    dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 0);
+    dnnl_tp_event_t host, e[STEPS];
+    CHECK_OK(gpu_step(p, s, x));
+    CHECK_OK(dnnl_tp_stream_wait(s)); /* an idle stream: the clocks are compared */
+    const int64_t begin = now_ns();
+    CHECK_OK(dnnl_tp_event_create_host(&host, gpu));
+    CHECK_OK(dnnl_tp_stream_wait_event(s, host));
+    for (int i = 0; i < STEPS; ++i) {
+        CHECK_OK(gpu_step(p, s, x));
+        e[i] = test_record(s);
+    }
+    nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+    CHECK_OK(dnnl_tp_event_signal(host, dnnl_tp_success));
+    CHECK_OK(dnnl_tp_stream_wait(s));
+    const int64_t end = now_ns();
+    int64_t last = begin;
+    bool waited = false;
+    for (int i = 0; i < STEPS; ++i) {
+        int64_t from, to;
+        CHECK_OK(dnnl_tp_event_get_times(e[i], &from, &to));
+        assert_true(from < to && to <= end);
+        assert_true(from >= last);
+        last = to;
+        if (i == 0) waited = from >= begin + PAUSE_NS / 2;
+        CHECK_OK(dnnl_tp_event_destroy(e[i]));
+    }
+    CHECK_OK(dnnl_tp_event_destroy(host));
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_memory_destroy(x));
+    return waited;
+}
+
+static void events_tell_the_devices_times(void **state) {
+    (void)state;
+    bool waited = false;
+    for (int i = 0; i < 5 && !waited; ++i) waited = are_timed();
+    assert_true(waited);
+}
+
+static void runs_are_timed(void **state) {
+    (void)state;
+    for (int profiles = 0; profiles < 2; ++profiles) {
+        dnnl_tp_stream_t s = profiles ? profiling_stream() : gpu_stream();
+        dnnl_tp_memory_t x = gpu_vector(gpu, 1);
+        dnnl_tp_primitive_t p = gpu_linear(gpu, 1, 0);
+        void *handle;
+        CHECK_OK(dnnl_tp_memory_get_data_handle(x, &handle));
+        const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, handle}, {DNNL_TP_ARG_DST, handle}};
+        const dnnl_tp_timed_run_opts_t o = {
+            .struct_size = sizeof o, .min_warm_runs = 20, .max_warm_runs = 20, .min_time_ns = 1};
+        dnnl_tp_timing_t t = {.struct_size = sizeof t};
+        CHECK_OK(dnnl_tp_primitive_timed_run(p, s, 2, args, &o, &t));
+        assert_int_equal(t.warm_runs, 20);
+        assert_true(t.min_ns > 0 && t.min_ns <= t.median_ns && t.median_ns <= t.max_ns);
+        assert_true(t.mean_ns <= t.wall_ns);
+        CHECK_OK(dnnl_tp_stream_destroy(s));
+        CHECK_OK(dnnl_tp_primitive_destroy(p));
+        CHECK_OK(dnnl_tp_memory_destroy(x));
+    }
+}
+
+/* Whatever call fails while a trace is recorded and items are profiled: nothing is left, and nothing is written to what has ended. */
+static void failures_leave_no_stamps(void **state) {
+    (void)state;
+    static const dtp_cu_result_t results[] = {DTP_CU_OUT_OF_MEMORY, DTP_CU_ILLEGAL_ADDRESS};
+    for (int r = 0; r < 2; ++r)
+        for (int64_t k = 0;; ++k) {
+            void *none = NULL;
+            assert_int_equal(gpu_setup(&none), 0);
+            dnnl_tp_stream_t s = profiling_stream();
+            dnnl_tp_trace_t trace;
+            CHECK_OK(dnnl_tp_trace_create(&trace, NULL));
+            CHECK_OK(dnnl_tp_stream_set_trace(s, trace, "device"));
+            dnnl_tp_memory_t x = gpu_vector(gpu, 1);
+            dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 0);
+            void *handle;
+            CHECK_OK(dnnl_tp_memory_get_data_handle(x, &handle));
+            const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, handle}, {DNNL_TP_ARG_DST, handle}};
+            const dnnl_tp_timed_run_opts_t o = {.struct_size = sizeof o,
+                                                .cold_runs = 1,
+                                                .min_warm_runs = 3,
+                                                .max_warm_runs = 3,
+                                                .min_time_ns = 1};
+            dnnl_tp_timing_t t = {.struct_size = sizeof t};
+            dnnl_tp_event_t e = NULL;
+            (void)fake_cuda_fail(k, results[r]);
+            dnnl_tp_status_t st = dnnl_tp_primitive_timed_run(p, s, 2, args, &o, &t);
+            if (!st) st = gpu_step(p, s, x);
+            if (!st) st = dnnl_tp_stream_record_event(s, &e);
+            if (!st) st = dnnl_tp_stream_wait(s);
+            const bool all = fake_cuda_fail(-1, 0);
+            (void)dnnl_tp_event_destroy(e);
+            (void)dnnl_tp_stream_destroy(s);
+            (void)dnnl_tp_trace_destroy(trace);
+            (void)dnnl_tp_primitive_destroy(p);
+            (void)dnnl_tp_memory_destroy(x);
+            if (gpu_teardown(&none))
+                fail_msg("call %d failing with %d: something is left", (int)k, results[r]);
+            if (all) break;
+        }
+}
+
+/* ---- Callbacks --------------------------------------------------------------------------------------- */
+
+static _Atomic int freed;
+static void frees(void *memory, dnnl_tp_status_t status) {
+    (void)status;
+    atomic_store(&freed, dnnl_tp_memory_destroy(memory) == dnnl_tp_success ? 1 : -1);
+}
+
+/* Memory that a callback of the driver destroys counts no longer, and comes back with the next allocation. */
+static void callbacks_may_free(void **state) {
+    (void)state;
+    dnnl_tp_stream_t s = gpu_stream();
+    dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 0);
+    const int64_t before = fake_cuda_stats().blocks;
+    for (int i = 0; i < 4; ++i) {
+        dnnl_tp_memory_t x = gpu_vector(gpu, 1);
+        assert_int_equal(fake_cuda_stats().blocks, before + 1);
+        atomic_store(&freed, 0);
+        fake_cuda_hold(true);
+        CHECK_OK(gpu_step(p, s, x));
+        dnnl_tp_event_t e = test_record(s);
+        CHECK_OK(dnnl_tp_event_on_complete(e, frees, x));
+        fake_cuda_hold(false);
+        for (int k = 0; k < 20000 && !atomic_load(&freed); ++k) usleep(1000);
+        assert_int_equal(atomic_load(&freed), 1);
+        CHECK_OK(dnnl_tp_event_destroy(e));
+        dnnl_tp_cuda_memory_t used = {.struct_size = sizeof used};
+        CHECK_OK(dnnl_tp_cuda_get_memory(gpu, 0, &used));
+        assert_int_equal(used.used, 0);
+    }
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+}
+
+int main(void) {
+    alarm(600);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, gpu_setup, gpu_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_found_is_told),
+        TEST(a_finding_survives_failures),
+        TEST(events_tell_the_devices_times),
+        TEST(runs_are_timed),
+        TEST(callbacks_may_free),
+        cmocka_unit_test(failures_leave_no_stamps),
+    };
+    return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
+}
