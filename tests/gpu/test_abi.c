@@ -1,5 +1,5 @@
-/* Our description of the driver's interface (src/gpu/driver/cu_abi.h) against cuda.h: numbers, layouts, signatures. All is
- * compared by the compiler, where the header is at hand. */
+/* Our description of the driver's interface (src/gpu/driver/cu_abi.h) against cuda.h, that of cuBLASLt (lt_abi.h) against
+ * cublasLt.h: numbers, layouts, signatures. All is compared by the compiler, where the headers are at hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "gpu/driver/cu_abi.h"
+#include "gpu/driver/lt_abi.h"
 
 #if defined(__has_include)
 #if __has_include(<cudaTypedefs.h>)
@@ -17,9 +17,16 @@
 #endif
 #endif
 
-#if defined(HAVE_CUDA_H)
+#if defined(__has_include)
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#define HAVE_CUBLASLT_H 1
+#endif
+#endif
+
 #define SAME(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #ours)
 
+#if defined(HAVE_CUDA_H)
 SAME(DTP_CU_SUCCESS, CUDA_SUCCESS);
 SAME(DTP_CU_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE);
 SAME(DTP_CU_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
@@ -127,7 +134,88 @@ static void is_as_in_cuda_h(void **state) {
 }
 #endif
 
+#if defined(HAVE_CUBLASLT_H)
+SAME(DTP_LT_SUCCESS, CUBLAS_STATUS_SUCCESS);
+SAME(DTP_LT_NOT_INITIALIZED, CUBLAS_STATUS_NOT_INITIALIZED);
+SAME(DTP_LT_ALLOC_FAILED, CUBLAS_STATUS_ALLOC_FAILED);
+SAME(DTP_LT_INVALID_VALUE, CUBLAS_STATUS_INVALID_VALUE);
+SAME(DTP_LT_ARCH_MISMATCH, CUBLAS_STATUS_ARCH_MISMATCH);
+SAME(DTP_LT_EXECUTION_FAILED, CUBLAS_STATUS_EXECUTION_FAILED);
+SAME(DTP_LT_INTERNAL_ERROR, CUBLAS_STATUS_INTERNAL_ERROR);
+SAME(DTP_LT_NOT_SUPPORTED, CUBLAS_STATUS_NOT_SUPPORTED);
+
+SAME(DTP_LT_COMPUTE_F32, CUBLAS_COMPUTE_32F);
+SAME(DTP_LT_COMPUTE_TF32, CUBLAS_COMPUTE_32F_FAST_TF32);
+SAME(DTP_LT_F32, CUDA_R_32F);
+SAME(DTP_LT_F16, CUDA_R_16F);
+SAME(DTP_LT_BF16, CUDA_R_16BF);
+SAME(DTP_LT_PLAIN, CUBLAS_OP_N);
+SAME(DTP_LT_TRANSPOSED, CUBLAS_OP_T);
+
+SAME(DTP_LT_TRANSPOSE_A, CUBLASLT_MATMUL_DESC_TRANSA);
+SAME(DTP_LT_TRANSPOSE_B, CUBLASLT_MATMUL_DESC_TRANSB);
+SAME(DTP_LT_EPILOGUE, CUBLASLT_MATMUL_DESC_EPILOGUE);
+SAME(DTP_LT_BIAS_POINTER, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+SAME(DTP_LT_BIAS_BATCH_STRIDE, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE);
+SAME(DTP_LT_EPILOGUE_NONE, CUBLASLT_EPILOGUE_DEFAULT);
+SAME(DTP_LT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU);
+SAME(DTP_LT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_BIAS);
+SAME(DTP_LT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU);
+SAME(DTP_LT_EPILOGUE_RELU | DTP_LT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS);
+SAME(DTP_LT_EPILOGUE_GELU | DTP_LT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS);
+SAME(DTP_LT_BATCH_COUNT, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+SAME(DTP_LT_BATCH_STRIDE, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+SAME(DTP_LT_MAX_WORKSPACE, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+SAME(DTP_LT_REDUCTION_SCHEMES, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+SAME(DTP_LT_ALIGNMENT_A, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+SAME(DTP_LT_ALIGNMENT_A + 1, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+SAME(DTP_LT_ALIGNMENT_A + 2, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+SAME(DTP_LT_ALIGNMENT_D, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+SAME(DTP_LT_REDUCTION_COMPUTE_TYPE, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+
+SAME(sizeof(dtp_lt_layout_t), sizeof(cublasLtMatrixLayoutOpaque_t));
+SAME(sizeof(dtp_lt_product_t), sizeof(cublasLtMatmulDescOpaque_t));
+SAME(sizeof(dtp_lt_preference_t), sizeof(cublasLtMatmulPreferenceOpaque_t));
+SAME(sizeof(dtp_lt_algo_t), sizeof(cublasLtMatmulAlgo_t));
+#define SAME_OF_FOUND(ours, theirs)                                                          \
+    SAME(offsetof(dtp_lt_found_t, ours), offsetof(cublasLtMatmulHeuristicResult_t, theirs)); \
+    SAME(sizeof((dtp_lt_found_t *)NULL)->ours, sizeof((cublasLtMatmulHeuristicResult_t *)NULL)->theirs)
+SAME(sizeof(dtp_lt_found_t), sizeof(cublasLtMatmulHeuristicResult_t));
+SAME_OF_FOUND(algo, algo);
+SAME_OF_FOUND(workspace_bytes, workspaceSize);
+SAME_OF_FOUND(state, state);
+SAME_OF_FOUND(waves, wavesCount);
+SAME_OF_FOUND(reserved, reserved);
+
+/* The list of calls with cublasLt.h's names, as above. */
+#define dtp_lt_status_t cublasStatus_t
+#define dtp_lt_compute_t cublasComputeType_t
+#define dtp_lt_type_t cudaDataType_t
+#define dtp_lt_of_layout_t cublasLtMatrixLayoutAttribute_t
+#define dtp_lt_of_product_t cublasLtMatmulDescAttributes_t
+#define dtp_lt_of_preference_t cublasLtMatmulPreferenceAttributes_t
+#define dtp_lt_layout_t cublasLtMatrixLayoutOpaque_t
+#define dtp_lt_product_t cublasLtMatmulDescOpaque_t
+#define dtp_lt_preference_t cublasLtMatmulPreferenceOpaque_t
+#define dtp_lt_algo_t cublasLtMatmulAlgo_t
+#define dtp_lt_found_t cublasLtMatmulHeuristicResult_t
+#define DTP_LT_CALL(result, name, args) \
+    _Static_assert(__builtin_types_compatible_p(result(*) args, __typeof__(&name)), #name);
+#include "gpu/driver/lt_calls.inc"
+
+static void is_as_in_cublaslt_h(void **state) {
+    (void)state;
+    assert_true(CUBLAS_VER_MAJOR == DTP_LT_MAJOR);
+}
+#else
+static void is_as_in_cublaslt_h(void **state) {
+    (void)state;
+    skip();
+}
+#endif
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(is_as_in_cuda_h)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(is_as_in_cuda_h),
+                                       cmocka_unit_test(is_as_in_cublaslt_h)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

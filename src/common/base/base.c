@@ -230,8 +230,13 @@ void dtp_free(const dnnl_tp_allocator_t *allocator, void *ptr) {
 
 /* All that is read, by the library and by its programs; doc/variables.md explains them. */
 static bool variable_is_known(const char *name, size_t n) {
-    static const char *const known[] = {"VERBOSE", "PRIMITIVE_CACHE_CAPACITY", "DEFAULT_FPMATH_MODE",
-                                        "MAX_CPU_ISA", "CUDA_PATH", "PEER_ONEDNN"};
+    static const char *const known[] = {"VERBOSE",
+                                        "PRIMITIVE_CACHE_CAPACITY",
+                                        "DEFAULT_FPMATH_MODE",
+                                        "MAX_CPU_ISA",
+                                        "CUDA_PATH",
+                                        "CUBLASLT",
+                                        "PEER_ONEDNN"};
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
         if (strlen(known[i]) == n && !strncmp(known[i], name, n)) return true;
     return false;

@@ -2,7 +2,6 @@
  * it gives each call in the form that cu_calls.inc asks for. What was found stays for the life of the process. */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "common/base/base.h"
 #include "gpu/driver/cu_api.h"
+#include "gpu/driver/library.h"
 
 typedef dtp_cu_result_t (*find_t)(const char *name, void **call, int version, uint64_t flags, int *status);
 
@@ -27,48 +27,15 @@ enum { CALLS = sizeof calls / sizeof *calls };
 /* Written by load() alone, which runs once. */
 static struct {
     pthread_once_t once;
-    const dtp_cu_t *cu; /* NULL: reason tells why */
+    const dtp_cu_t *cu; /* NULL: why tells */
     dtp_cu_t found;
-    char reason[512];
+    dtp_why_t why;
 } driver = {.once = PTHREAD_ONCE_INIT};
 static const dtp_cu_t *for_test;
 static atomic_bool forked; /* in a child of the process that initialised the driver */
 
 static void forked_child(void) { atomic_store(&forked, true); }
 static void watch_forks(void) { pthread_atfork(NULL, NULL, forked_child); }
-
-/* Appends to the reason. */
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...) {
-    const size_t at = strlen(driver.reason);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(driver.reason + at, sizeof driver.reason - at, format, args);
-    va_end(args);
-}
-
-/* Opens a library; why one that exists cannot be loaded becomes the reason. */
-static void *try_open(const char *name) {
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    const char *why = library ? NULL : dlerror();
-    if (why && !strstr(why, "No such file") && !*driver.reason) say("%s cannot be loaded: %s", name, why);
-    return library;
-}
-
-/* The driver's library: the copy that the process already has, the one in DNNL_TP_CUDA_PATH, the system's. */
-static void *open_library(void) {
-    static const char *const soname = "libcuda.so.1";
-    void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    const char *folder = dtp_getenv("CUDA_PATH");
-    char path[4096];
-    if (!library && folder && *folder &&
-        snprintf(path, sizeof path, "%s/%s", folder, soname) < (int)sizeof path)
-        library = try_open(path);
-    if (!library) library = try_open(soname);
-    if (library) driver.reason[0] = '\0';
-    else if (!*driver.reason) say("%s is not installed", soname);
-    return library;
-}
 
 /* Asks for one call; NULL if the driver has none of the version. */
 static void *find_call(find_t find, const char *name, int version) {
@@ -82,10 +49,10 @@ static void *find_call(find_t find, const char *name, int version) {
 static bool check_version(dtp_cu_result_t (*get_version)(int *version)) {
     int version = 0;
     const dtp_cu_result_t result = get_version(&version);
-    if (result != DTP_CU_SUCCESS) say("cuDriverGetVersion fails with %d", result);
+    if (result != DTP_CU_SUCCESS) dtp_why(&driver.why, "cuDriverGetVersion fails with %d", result);
     else if (version < DTP_CU_LEAST_DRIVER)
-        say("the driver is of CUDA %d.%d, needed is %d.%d", version / 1000, version % 1000 / 10,
-            DTP_CU_LEAST_DRIVER / 1000, DTP_CU_LEAST_DRIVER % 1000 / 10);
+        dtp_why(&driver.why, "the driver is of CUDA %d.%d, needed is %d.%d", version / 1000,
+                version % 1000 / 10, DTP_CU_LEAST_DRIVER / 1000, DTP_CU_LEAST_DRIVER % 1000 / 10);
     else return true;
     return false;
 }
@@ -94,8 +61,8 @@ static bool check_version(dtp_cu_result_t (*get_version)(int *version)) {
 static bool find_calls(void *library) {
     void *symbol = dlsym(library, "cuGetProcAddress_v2"), *call;
     if (!symbol) {
-        say("the driver is older than CUDA 12.0, needed is %d.%d", DTP_CU_LEAST_DRIVER / 1000,
-            DTP_CU_LEAST_DRIVER % 1000 / 10);
+        dtp_why(&driver.why, "the driver is older than CUDA 12.0, needed is %d.%d",
+                DTP_CU_LEAST_DRIVER / 1000, DTP_CU_LEAST_DRIVER % 1000 / 10);
         return false;
     }
     find_t find;
@@ -108,10 +75,10 @@ static bool find_calls(void *library) {
     }
     for (int i = 0; i < CALLS; ++i) {
         call = find_call(find, calls[i].name, calls[i].version);
-        if (!call) say("%s %s", *driver.reason ? "," : "the driver lacks", calls[i].name);
+        if (!call) dtp_why(&driver.why, "%s %s", *driver.why.text ? "," : "the driver lacks", calls[i].name);
         memcpy((char *)&driver.found + calls[i].at, &call, sizeof call);
     }
-    return !*driver.reason;
+    return !*driver.why.text;
 }
 
 static bool initialise(const dtp_cu_t *cu) {
@@ -120,17 +87,17 @@ static bool initialise(const dtp_cu_t *cu) {
     if (result == DTP_CU_SUCCESS) return true;
     (void)cu->cuGetErrorName(result, &name);
     (void)cu->cuGetErrorString(result, &text);
-    say("cuInit fails with %s: %s", name ? name : "an error", text ? text : "unknown");
+    dtp_why(&driver.why, "cuInit fails with %s: %s", name ? name : "an error", text ? text : "unknown");
     return false;
 }
 
 static void load(void) {
     driver.cu = NULL;
-    driver.reason[0] = '\0';
+    driver.why.text[0] = '\0';
     if (for_test) {
         if (check_version(for_test->cuDriverGetVersion) && initialise(for_test)) driver.cu = for_test;
     } else {
-        void *library = open_library();
+        void *library = dtp_library_open("libcuda.so.1", NULL, &driver.why);
         if (library && find_calls(library) && initialise(&driver.found)) driver.cu = &driver.found;
         else if (library) dlclose(library);
     }
@@ -148,13 +115,15 @@ const char *dtp_cu_reason(void) {
     if (atomic_load(&forked))
         return "the process is the child of a fork, made after its parent had used CUDA";
     pthread_once(&driver.once, load);
-    return driver.reason;
+    return driver.why.text;
 }
 
 void dtp_cu_set_for_test(const dtp_cu_t *cu) {
     for_test = cu;
     driver.once = (pthread_once_t)PTHREAD_ONCE_INIT;
 }
+
+bool dtp_cu_is_for_test(void) { return for_test != NULL; }
 
 const char *dtp_cu_text(dtp_cu_result_t result, char *text, size_t bytes) {
     const dtp_cu_t *cu = dtp_cu();

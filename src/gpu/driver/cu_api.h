@@ -2,6 +2,8 @@
 #ifndef DTP_GPU_DRIVER_CU_API_H
 #define DTP_GPU_DRIVER_CU_API_H
 
+#include <stdbool.h>
+
 #include "gpu/driver/cu_abi.h"
 
 /* What the embedded kernels need: the driver of toolkit 13.0. */
@@ -14,6 +16,7 @@ const dtp_cu_t *dtp_cu(void);
 const char *dtp_cu_reason(void);
 /* For tests, before anything asks: these calls are the driver's, initialised as it is. NULL: the search again. */
 void dtp_cu_set_for_test(const dtp_cu_t *cu);
+bool dtp_cu_is_for_test(void);
 /* "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered" */
 const char *dtp_cu_text(dtp_cu_result_t result, char *text, size_t bytes);
 
