@@ -1,31 +1,16 @@
 /* What the host does from the call to the launch, in nanoseconds: the driver's part does nothing here.
- *   gpu_host_cost        an execution by memories, by handles
+ *   gpu_host_cost        an execution by memories, by handles; runs of graphs
  * Minimum and median of rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gpu/driver/cu_api.h"
 #include "gpu/gpu_world.h"
+#include "gpu/idle_driver.h"
+#include "gpu/idle_graphs.h"
 #include "support/check.h"
 #include "threading/base/futex.h"
 
-enum { ROUNDS = 21, CALLS = 20000 };
-
-static dtp_cu_result_t no_launch(dtp_cu_function_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                 unsigned by, unsigned bz, unsigned shared, dtp_cu_stream_t s, void **params,
-                                 void **extra) {
-    (void)f, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)s, (void)params,
-        (void)extra;
-    return DTP_CU_SUCCESS;
-}
-static dtp_cu_result_t no_push(dtp_cu_ctx_t ctx) {
-    (void)ctx;
-    return DTP_CU_SUCCESS;
-}
-static dtp_cu_result_t no_pop(dtp_cu_ctx_t *ctx) {
-    *ctx = NULL;
-    return DTP_CU_SUCCESS;
-}
+enum { ROUNDS = 21, CALLS = 20000, SHORT_CHAIN = 8, LONG_CHAIN = 264 };
 
 static int by_value(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -33,17 +18,18 @@ static int by_value(const void *a, const void *b) {
 }
 static void tell(const char *what, double *ns) {
     qsort(ns, ROUNDS, sizeof *ns, by_value);
-    printf("%-34s min %6.1f, median %6.1f ns\n", what, ns[0], ns[ROUNDS / 2]);
+    printf("%-36s min %6.1f, median %6.1f ns\n", what, ns[0], ns[ROUNDS / 2]);
 }
 
-static dnnl_tp_stream_t s;
-static dtp_cu_t cu;
-
-static void measure(dnnl_tp_primitive_t p, dnnl_tp_memory_t x) {
+static void measure_executions(void) {
     void *handle;
+    dnnl_tp_stream_t s = gpu_stream();
+    dnnl_tp_memory_t x = gpu_vector(gpu, 1);
+    dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 1);
     CHECK_OK(dnnl_tp_memory_get_data_handle(x, &handle));
     const dnnl_tp_exec_handle_t handles[] = {{DNNL_TP_ARG_SRC, handle}, {DNNL_TP_ARG_DST, handle}};
     double by_memory[ROUNDS], by_handle[ROUNDS];
+    idle_driver_set(DRIVER_IS_IDLE);
     for (int r = 0; r < ROUNDS; ++r) {
         int64_t begin = dtp_now_ns();
         for (int i = 0; i < CALLS; ++i) CHECK_OK(gpu_step(p, s, x));
@@ -52,26 +38,51 @@ static void measure(dnnl_tp_primitive_t p, dnnl_tp_memory_t x) {
         for (int i = 0; i < CALLS; ++i) CHECK_OK(dnnl_tp_primitive_execute_handles(p, s, 2, handles));
         by_handle[r] = (double)(dtp_now_ns() - begin) / CALLS;
     }
+    idle_driver_set(DRIVER_WORKS);
     tell("execute", by_memory);
     tell("execute_handles", by_handle);
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_memory_destroy(x));
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+}
+
+/* Of one round, for a run. */
+static double time_runs(const idle_graph_t *g) {
+    const int runs = CALLS / g->launches;
+    const int64_t begin = dtp_now_ns();
+    for (int i = 0; i < runs; ++i) idle_graph_run(g);
+    return (double)(dtp_now_ns() - begin) / runs;
+}
+
+static void measure_graphs(void) {
+    idle_graph_t few, many, encoder;
+    double run[ROUNDS], node[ROUNDS], whole[ROUNDS];
+    idle_graph_chain(&few, SHORT_CHAIN);
+    idle_graph_chain(&many, LONG_CHAIN);
+    idle_graph_encoder(&encoder);
+    idle_driver_set(DRIVER_IS_IDLE);
+    for (int r = 0; r < ROUNDS; ++r) {
+        run[r] = time_runs(&few);
+        node[r] = (time_runs(&many) - run[r]) / (many.launches - few.launches);
+        whole[r] = time_runs(&encoder) / encoder.launches;
+    }
+    idle_driver_set(DRIVER_WORKS);
+    printf("launches: %d and %d in lines of small nodes, %d of the encoder\n", few.launches, many.launches,
+           encoder.launches);
+    tell("a run of a short line", run);
+    tell("a further node", node);
+    tell("the encoder's run, for each launch", whole);
+    idle_graph_destroy(&few);
+    idle_graph_destroy(&many);
+    idle_graph_destroy(&encoder);
 }
 
 int main(void) {
     fake_cuda_reset();
-    const dtp_cu_t fake = cu = *fake_cuda_table();
-    dtp_cu_set_for_test(&cu);
+    idle_driver_install();
     CHECK_OK(dnnl_tp_engine_create(&gpu, dnnl_tp_gpu, 0));
-    CHECK_OK(dnnl_tp_stream_create(&s, gpu, 0));
-    dnnl_tp_memory_t x = gpu_vector(gpu, 1);
-    dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 1);
-    cu.cuLaunchKernel = no_launch;
-    cu.cuCtxPushCurrent = no_push;
-    cu.cuCtxPopCurrent = no_pop;
-    measure(p, x);
-    cu = fake;
-    CHECK_OK(dnnl_tp_primitive_destroy(p));
-    CHECK_OK(dnnl_tp_memory_destroy(x));
-    CHECK_OK(dnnl_tp_stream_destroy(s));
+    measure_executions();
+    measure_graphs();
     CHECK_OK(dnnl_tp_engine_destroy(gpu));
     return fake_cuda_report(stderr);
 }
