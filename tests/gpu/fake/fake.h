@@ -132,7 +132,7 @@ typedef struct {
 
 extern struct fake_state {
     pthread_mutex_t lock;
-    pthread_cond_t work, done; /* for the device's threads; for calls that wait */
+    pthread_cond_t work, host_work, done; /* for the device's thread; for that of host functions; for calls that wait */
     bool initialised, hold;
     _Atomic pid_t pid; /* of the process that called cuInit; 0: none has */
     int devices, major, minor, delay_us;
@@ -147,7 +147,9 @@ extern struct fake_state {
     size_t n_blocks, cap_blocks;
     uint64_t submitted[FAKE_MAX_STREAMS], completed[FAKE_MAX_STREAMS]; /* by slot */
     fake_clock_t clock[FAKE_MAX_STREAMS], host;                        /* what each slot has seen; the host */
-    int waiting;                                                       /* calls that wait */
+    struct fake_waiter *waiters;                                       /* calls that wait for an item */
+    int idlers;      /* calls that wait until nothing is being executed */
+    int64_t wake_ns; /* when the device's thread looks again by itself; 0: it does not sleep */
     const char *ignored; /* the call that does nothing; NULL: none */
     int64_t calls, fail_at, fail_item_at;
     dtp_cu_result_t fail_with, fail_item_with;
@@ -229,6 +231,8 @@ fake_item_t *fake_item_new(fake_work_t work);
 void fake_item_free_locked(fake_item_t *item);
 /* The item's number. */
 uint64_t fake_submit_locked(fake_stream_t *s, fake_item_t *item);
+/* Wakes the calls whose item is done. */
+void fake_wake_waiters_locked(void);
 /* Waits until the slot has come so far, or ctx (may be NULL) is poisoned. */
 void fake_wait_locked(const fake_ctx_t *ctx, int slot, uint64_t seq);
 void fake_wait_idle_locked(void);

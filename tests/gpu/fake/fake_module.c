@@ -14,12 +14,41 @@ struct fake_library {
     bool unloaded;
     fatbin_t fatbin;
     ptx_module_t *module[FAKE_MAX_DEVICES];
+    const char *text[FAKE_MAX_DEVICES]; /* of the modules; the fat binary holds it */
 };
 
 static struct {
     fake_library_t *libraries;
     fake_kernel_t *kernels;
 } loaded;
+
+/* Parsed texts that no library uses: the next one that holds such a text takes its module, for parsing is slow. */
+typedef struct parsed {
+    struct parsed *next;
+    ptx_module_t *module;
+    char text[];
+} parsed_t;
+static parsed_t *parsed;
+
+static void keep_locked(ptx_module_t *module, const char *text) {
+    parsed_t *p = fake_zalloc(sizeof *p + strlen(text) + 1);
+    strcpy(p->text, text);
+    p->module = module;
+    p->next = parsed;
+    parsed = p;
+}
+
+static ptx_module_t *take_locked(const char *text) {
+    parsed_t **link = &parsed;
+    while (*link && strcmp((*link)->text, text) != 0) link = &(*link)->next;
+    parsed_t *p = *link;
+    if (!p) return NULL;
+    ptx_module_t *module = p->module;
+    *link = p->next;
+    free(p);
+    ptx_reset(module);
+    return module;
+}
 
 static fake_library_t *find_library_locked(dtp_cu_library_t handle, const char *call) {
     fake_library_t *library = loaded.libraries;
@@ -34,7 +63,7 @@ static void release_library_locked(fake_library_t *library) {
     while (*link != library) link = &(*link)->next;
     *link = library->next;
     for (int i = 0; i < FAKE_MAX_DEVICES; ++i)
-        if (library->module[i]) ptx_free(library->module[i]);
+        if (library->module[i]) keep_locked(library->module[i], library->text[i]);
     fatbin_free(&library->fatbin);
     free(library);
 }
@@ -71,7 +100,9 @@ static dtp_cu_result_t need_module_locked(fake_library_t *library, int device) {
         return DTP_CU_NO_BINARY_FOR_GPU;
     }
     char error[512] = "";
-    library->module[device] = ptx_parse(text, error, sizeof error);
+    library->text[device] = text;
+    library->module[device] = take_locked(text);
+    if (!library->module[device]) library->module[device] = ptx_parse(text, error, sizeof error);
     if (library->module[device]) return DTP_CU_SUCCESS;
     fake_tell_locked("a library cannot be parsed: %s", error);
     return DTP_CU_INVALID_IMAGE;

@@ -135,8 +135,8 @@ const char *fake_write_locked(const fake_stream_t *s, fake_block_t *b, size_t sk
 unsigned char *fake_before_kernel_locked(const fake_stream_t *s, fake_block_t *b) {
     unsigned char unordered[TAGS];
     for (size_t i = 0; i < b->bytes; ++i) { /* marks of kernels that had no parameter for this block */
-        b->set[i] &= (unsigned char)~PTX_WAS_READ;
-        if (b->set[i] == WRITTEN) b->set[i] = SETTLED;
+        const unsigned char who = b->set[i] & (unsigned char)~PTX_WAS_READ;
+        b->set[i] = who == WRITTEN ? SETTLED : who;
     }
     if (!find_writers_locked(s, b, unordered)) return NULL;
     unsigned char *seen = fake_zalloc(b->bytes);
@@ -149,13 +149,15 @@ const char *fake_after_kernel_locked(const fake_stream_t *s, fake_block_t *b, un
     struct fake_readers *r = reader_locked(s, b);
     const bool read = read_by_others_locked(s, b, 0, b->bytes, set);
     const unsigned char number = writer_locked(s, b);
-    (void)find_writers_locked(s, b, unordered);
-    for (size_t i = 0; i < b->bytes; ++i) {
-        if (set[i] & PTX_WAS_READ) r->number[i] = (unsigned char)r->n;
-        set[i] &= (unsigned char)~PTX_WAS_READ;
-        if (set[i] != WRITTEN) continue;
-        any |= unordered[b->set[i]];
-        b->set[i] = number;
+    if (find_writers_locked(s, b, unordered))
+        for (size_t i = 0; i < b->bytes; ++i)
+            if ((set[i] & ~PTX_WAS_READ) == WRITTEN) any |= unordered[b->set[i] & ~PTX_WAS_READ];
+    const unsigned char reader = (unsigned char)r->n;
+    for (size_t i = 0; i < b->bytes;
+         ++i) { /* without branches, so that the compiler takes many bytes at once */
+        const unsigned char mark = set[i], who = b->set[i] & (unsigned char)~PTX_WAS_READ;
+        r->number[i] = mark & PTX_WAS_READ ? reader : r->number[i];
+        b->set[i] = (mark & ~PTX_WAS_READ) == WRITTEN ? number : who;
     }
     free(seen);
     return any ? overwrites_written : read ? overwrites_read : NULL;

@@ -38,6 +38,7 @@ static void first_use(void) {
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&fake.work, &attr);
+    pthread_cond_init(&fake.host_work, &attr);
     pthread_cond_init(&fake.done, &attr);
     pthread_condattr_destroy(&attr);
     pthread_key_create(&thread_end, end_of_thread);
@@ -122,7 +123,7 @@ bool fake_is_sticky(dtp_cu_result_t result) {
 
 void fake_poison_locked(fake_ctx_t *ctx, dtp_cu_result_t result) {
     if (ctx->sticky == DTP_CU_SUCCESS) ctx->sticky = result;
-    pthread_cond_broadcast(&fake.work);
+    pthread_cond_signal(&fake.work);
     pthread_cond_broadcast(&fake.done);
 }
 
@@ -247,7 +248,7 @@ void fake_cuda_set_delay(int us) {
 void fake_cuda_hold(bool hold) {
     fake_lock();
     fake.hold = hold;
-    pthread_cond_broadcast(&fake.work);
+    pthread_cond_signal(&fake.work);
     fake_unlock();
 }
 

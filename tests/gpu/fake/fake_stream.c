@@ -162,7 +162,8 @@ uint64_t fake_submit_locked(fake_stream_t *s, fake_item_t *item) {
     *s->end = item;
     s->end = &item->next;
     fake_threads_start_locked();
-    pthread_cond_broadcast(&fake.work);
+    const bool soon = fake.waiters || s->ctx->sticky || item->due_ns < fake.wake_ns;
+    if (s->head == item && soon) pthread_cond_signal(&fake.work);
     return item->seq;
 }
 
@@ -187,21 +188,35 @@ static void tell_stall_locked(void) {
                              (void *)s->handle, names[s->head->work]);
 }
 
+struct fake_waiter {
+    struct fake_waiter *next;
+    int slot;
+    uint64_t seq;
+};
+
+void fake_wake_waiters_locked(void) {
+    bool any = fake.idlers > 0;
+    for (const struct fake_waiter *w = fake.waiters; w; w = w->next) any |= fake.completed[w->slot] >= w->seq;
+    if (any) pthread_cond_broadcast(&fake.done);
+}
+
 void fake_wait_locked(const fake_ctx_t *ctx, int slot, uint64_t seq) {
-    ++fake.waiting;
-    pthread_cond_broadcast(&fake.work);
+    struct fake_waiter waiter = {fake.waiters, slot, seq}, **link = &fake.waiters;
+    fake.waiters = &waiter;
+    pthread_cond_signal(&fake.work);
     while (fake.completed[slot] < seq && (!ctx || ctx->sticky == DTP_CU_SUCCESS)) {
         const int64_t until_ns = fake_now_ns() + STALL_S * INT64_C(1000000000);
         const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
         if (pthread_cond_timedwait(&fake.done, &fake.lock, &until)) tell_stall_locked();
     }
-    --fake.waiting;
+    while (*link != &waiter) link = &(*link)->next;
+    *link = waiter.next;
 }
 
 void fake_nudge_locked(void) {
     for (fake_stream_t *s = fake.streams; s; s = s->next)
         if (s->head) s->head->due_ns = 0;
-    pthread_cond_broadcast(&fake.work);
+    pthread_cond_signal(&fake.work);
 }
 
 /* Waits until no item is being executed. */
@@ -210,7 +225,9 @@ void fake_wait_idle_locked(void) {
         const fake_stream_t *s = fake.streams;
         while (s && s->state == FAKE_IDLE) s = s->next;
         if (!s) return;
+        ++fake.idlers;
         pthread_cond_wait(&fake.done, &fake.lock);
+        --fake.idlers;
     }
 }
 

@@ -33,7 +33,7 @@ static bool may_run_locked(const fake_stream_t *s, int64_t now, int64_t *due) {
     if (!s->head || s->state != FAKE_IDLE) return false;
     if (s->ctx->sticky) return true; /* to be dropped */
     if (fake.hold) return false;
-    if (!fake.waiting && s->head->due_ns > now) {
+    if (!fake.waiters && s->head->due_ns > now) {
         if (*due > s->head->due_ns) *due = s->head->due_ns;
         return false;
     }
@@ -80,8 +80,7 @@ static void complete_locked(fake_stream_t *s) {
     fake.completed[s->slot] = item->seq;
     fake_item_free_locked(item);
     if (s->destroyed && !s->head) fake_stream_forget_locked(s);
-    pthread_cond_broadcast(&fake.done);
-    pthread_cond_broadcast(&fake.work);
+    fake_wake_waiters_locked();
 }
 
 static bool fails_now_locked(void) { return fake.fail_item_at >= 0 && fake.fail_item_at-- == 0; }
@@ -99,7 +98,7 @@ static void step_locked(fake_stream_t *s) {
         if (result) fake_poison_locked(s->ctx, result);
         if (!result && s->head->work == FAKE_HOST) {
             s->state = FAKE_FOR_HOST;
-            pthread_cond_broadcast(&fake.work);
+            pthread_cond_signal(&fake.host_work);
             return;
         }
         if (fails) fake_drop_locked(s->head);
@@ -108,11 +107,13 @@ static void step_locked(fake_stream_t *s) {
 }
 
 static void wait_for_work_locked(int64_t due) {
+    fake.wake_ns = due;
     if (due == INT64_MAX) pthread_cond_wait(&fake.work, &fake.lock);
     else {
         const struct timespec until = {due / 1000000000, due % 1000000000};
         pthread_cond_timedwait(&fake.work, &fake.lock, &until);
     }
+    fake.wake_ns = 0;
 }
 
 static void *run_device(void *arg) {
@@ -143,7 +144,7 @@ static void *run_host_functions(void *arg) {
     while (!threads.stop) {
         fake_stream_t *s = find_for_host_locked();
         if (!s) {
-            pthread_cond_wait(&fake.work, &fake.lock);
+            pthread_cond_wait(&fake.host_work, &fake.lock);
             continue;
         }
         s->state = FAKE_BUSY;
@@ -157,6 +158,7 @@ static void *run_host_functions(void *arg) {
             fake_lock();
         }
         complete_locked(s);
+        pthread_cond_signal(&fake.work);
     }
     fake_unlock();
     return NULL;
@@ -180,7 +182,8 @@ void fake_threads_stop(void) {
     const bool started = threads.started;
     threads.stop = true;
     threads.started = false;
-    pthread_cond_broadcast(&fake.work);
+    pthread_cond_signal(&fake.work);
+    pthread_cond_signal(&fake.host_work);
     fake_unlock();
     if (!started) return;
     pthread_join(threads.device, NULL);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "decode.h"
 
-enum { MAX_DEPTH = 16, MAX_ROWS = 60000 };
+enum { MAX_DEPTH = 16 };
 
 static const token_t *token(const decoder_t *d, uint32_t i) { return &d->p->tokens[i]; }
 static const token_t *here(const decoder_t *d) { return token(d, d->p->at); }
@@ -25,7 +25,7 @@ bool ptx_has(const decoder_t *d, const char *part) {
 
 static uint32_t new_rows(decoder_t *d, size_t width, uint32_t count) {
     uint32_t row = d->k->num_rows, each = width == 8 ? 2 : 1;
-    if ((uint64_t)row + (uint64_t)each * count > MAX_ROWS) {
+    if ((uint64_t)row + (uint64_t)each * count > CONSTANT_ROWS) {
         ptx_fail(d->p, here(d)->line, "too many registers");
         return 1;
     }
@@ -33,13 +33,43 @@ static uint32_t new_rows(decoder_t *d, size_t width, uint32_t count) {
     return row;
 }
 
-/* The row of a constant or special value, one for all its uses. */
+/* The row of a constant, one for all its uses. */
+static uint16_t constant(decoder_t *d, uint64_t value, uint8_t width) {
+    ptx_kernel_t *k = d->k;
+    for (uint32_t i = 0; i < d->num_constants; ++i)
+        if (d->constants[i].value == value && d->constants[i].width == width) return d->constants[i].row;
+    uint32_t row = CONSTANT_ROWS + k->num_constants;
+    k->num_constants += width == 8 ? 2 : 1;
+    if (k->num_constants >= CONSTANT_ROWS) ptx_fail(d->p, here(d)->line, "too many constants");
+    d->constants = ptx_grow(d->constants, d->num_constants, sizeof *d->constants);
+    d->constants[d->num_constants++] =
+        (fill_t){.kind = FILL_VALUE, .width = width, .row = (uint16_t)row, .value = value};
+    return (uint16_t)row;
+}
+
+/* Constants as rows, for all warps. */
+static void lay_out_constants(decoder_t *d) {
+    ptx_kernel_t *k = d->k;
+    k->constants = malloc((k->num_constants + 1) * (size_t)ROW_BYTES);
+    k->constant_set = malloc((k->num_constants + 1) * sizeof *k->constant_set);
+    if (!k->constants || !k->constant_set) abort();
+    memset(k->constant_set, 0xff, k->num_constants * sizeof *k->constant_set);
+    for (uint32_t i = 0; i < d->num_constants; ++i) {
+        const fill_t *f = &d->constants[i];
+        unsigned char *row = k->constants + (size_t)(f->row - CONSTANT_ROWS) * ROW_BYTES;
+        for (int lane = 0; lane < LANES; ++lane) {
+            if (f->width == 8) memcpy(row + 8 * lane, &f->value, 8);
+            else memcpy(row + 4 * lane, &(uint32_t){(uint32_t)f->value}, 4);
+        }
+    }
+}
+
+/* The row of a special value, one for all its uses. */
 static uint16_t filled(decoder_t *d, fill_t f) {
     ptx_kernel_t *k = d->k;
     for (uint32_t i = 0; i < k->num_fills; ++i) {
         const fill_t *g = &k->fills[i];
-        if (g->kind == f.kind && g->width == f.width && g->axis == f.axis && g->value == f.value)
-            return g->row;
+        if (g->kind == f.kind && g->width == f.width && g->axis == f.axis) return g->row;
     }
     f.row = (uint16_t)new_rows(d, f.width, 1);
     k->fills = ptx_grow(k->fills, k->num_fills, sizeof f);
@@ -156,9 +186,8 @@ static const symbol_t *symbol(decoder_t *d, const token_t *t) {
 }
 
 static uint16_t symbol_row(decoder_t *d, const symbol_t *s, uint8_t width) {
-    return filled(d, (fill_t){.kind = s->dynamic ? FILL_DYNAMIC_SHARED : FILL_VALUE,
-                              .width = width,
-                              .value = s->dynamic ? 0 : s->offset});
+    return s->dynamic ? filled(d, (fill_t){.kind = FILL_DYNAMIC_SHARED, .width = width})
+                      : constant(d, s->offset, width);
 }
 
 static bool unknown(decoder_t *d, const token_t *t) {
@@ -203,7 +232,7 @@ static bool one_src(decoder_t *d, insn_t *in, const token_t *t, bool minus, type
         found = width == 8 ? 8 : 4;
         if (type == T_PRED) value = value ? UINT32_MAX : 0; /* a bit for each lane */
         else if (width < 8) value &= (UINT64_C(1) << 8 * width) - 1;
-        row = filled(d, (fill_t){.kind = FILL_VALUE, .width = found, .value = value});
+        row = constant(d, value, found);
         found = (uint8_t)width;
     } else if (find_special(d, t, &row)) {
         found = 4;
@@ -277,7 +306,7 @@ bool ptx_address(decoder_t *d, insn_t *in, int i, int64_t *offset, uint8_t *spac
     bool f32, f64;
     const symbol_t *s = NULL;
     if (ptx_number(t, &value, &f32, &f64)) {
-        row = filled(d, (fill_t){.kind = FILL_VALUE, .width = 8, .value = value});
+        row = constant(d, value, 8);
     } else if (!find_register(d, t, &row, &found)) {
         s = symbol(d, t);
         if (!s) return unknown(d, t);
@@ -572,6 +601,8 @@ bool ptx_decode(parser_t *p, const function_t *f, ptx_kernel_t *k) {
     insn_t end = {.exec = ptx_exec_ret};
     k->code = ptx_grow(k->code, k->num_code, sizeof end);
     k->code[k->num_code++] = end;
+    lay_out_constants(&d);
+    free(d.constants);
     free(d.regs);
     free(d.symbols);
     free(d.labels);

@@ -38,9 +38,11 @@ typedef struct {
     ptx_kernel_t *k;
     reg_t *regs;
     symbol_t *symbols;
+    fill_t *constants;
     label_t *labels, *branches;
     uint32_t *scope_parent, *returns;
-    uint32_t num_regs, num_symbols, num_labels, num_branches, num_scopes, num_returns;
+    uint32_t num_regs, num_symbols, num_labels, num_branches, num_scopes, num_returns,
+        num_constants;
     uint32_t reg_base, symbol_base, scope; /* what an expanded call may see starts there */
     int depth;                             /* of expanded calls */
     /* the statement being decoded */

@@ -39,7 +39,7 @@ static bool step(warp_t *w, const insn_t *code) {
     const insn_t *in = &code[g->pc++];
     uint32_t mask = g->mask;
     if (in->guard) {
-        if (mask & ~w->set[in->guard])
+        if (mask & ~*set_of(w, in->guard))
             return ptx_trap(w, in, -1, "a predicate that was never written guards the instruction");
         uint32_t p = row_of(w, in->guard)->u32[0];
         mask &= in->guard_not ? ~p : p;
@@ -107,7 +107,6 @@ static uint64_t fill_value(const run_t *r, const fill_t *f, uint32_t warp, uint3
     const uint32_t tid[3] = {thread % n[0], thread / n[0] % n[1], thread / n[0] / n[1]};
     const uint32_t masks[5] = {bit, bit - 1, bit | (bit - 1), ~(bit | (bit - 1)), ~(bit - 1)};
     switch (f->kind) {
-    case FILL_VALUE: return f->value;
     case FILL_DYNAMIC_SHARED: return (r->kernel->shared_bytes + 15) / 16 * 16;
     case FILL_TID: return tid[f->axis];
     case FILL_NTID: return n[f->axis];
@@ -132,24 +131,25 @@ static void fill(warp_t *w, const fill_t *f) {
         if (f->width == 8) row->u64[i] = v;
         else row->u32[i] = (uint32_t)v;
     }
-    w->set[f->row] = ALL_LANES;
+    *set_of(w, f->row) = ALL_LANES;
 }
 
 static bool init_warp(run_t *r, uint32_t index) {
     const ptx_kernel_t *k = r->kernel;
     warp_t *w = &r->warps[index];
     *w = (warp_t){.run = r, .index = index, .waits = -1};
-    /* calloc: of many rows only few are ever touched. */
-    w->rows = calloc(k->num_rows + 2, ROW_BYTES);
-    w->set = calloc(k->num_rows + 2, sizeof *w->set);
+    w->rows[0] = malloc((size_t)(k->num_rows + 2) * ROW_BYTES);
+    w->set[0] = calloc(k->num_rows + 2, sizeof *w->set[0]);
+    w->rows[1] = k->constants;
+    w->set[1] = k->constant_set;
     w->local = k->local_bytes ? malloc(k->local_bytes * LANES) : NULL;
-    if (!w->rows || !w->set || (k->local_bytes && !w->local)) return false;
+    if (!w->rows[0] || !w->set[0] || (k->local_bytes && !w->local)) return false;
     if (w->local) memset(w->local, 0xcd, k->local_bytes * LANES);
     for (uint32_t i = 0; i < k->num_fills; ++i) fill(w, &k->fills[i]);
     return true;
 }
 
-/* Everything but constants becomes unknown again. */
+/* Everything but special registers becomes unknown again. */
 static void start_warp(warp_t *w) {
     const run_t *r = w->run;
     const ptx_kernel_t *k = r->kernel;
@@ -160,9 +160,9 @@ static void start_warp(warp_t *w) {
     w->waits = -1;
     w->num_copies = 0;
     memset(w->committed, 0, sizeof w->committed);
-    memset(w->set, 0, k->num_rows * sizeof *w->set);
+    memset(w->set[0], 0, k->num_rows * sizeof *w->set[0]);
     for (uint32_t i = 0; i < k->num_fills; ++i) {
-        w->set[k->fills[i].row] = ALL_LANES;
+        *set_of(w, k->fills[i].row) = ALL_LANES;
         if (k->fills[i].kind == FILL_CTAID || k->fills[i].kind == FILL_TIME) fill(w, &k->fills[i]);
     }
 }
@@ -241,8 +241,8 @@ static bool check_launch(const run_t *r) {
 
 static void free_run(run_t *r) {
     for (uint32_t i = 0; i < r->num_warps; ++i) {
-        free(r->warps[i].rows);
-        free(r->warps[i].set);
+        free(r->warps[i].rows[0]);
+        free(r->warps[i].set[0]);
         free(r->warps[i].local);
         free(r->warps[i].copies);
     }

@@ -4,12 +4,14 @@
  * convert.c, compare.c) or has its own execute function (flow.c, memory.c, atomics.c, async.c, lanes.c, mma.c).
  * execute.c runs blocks warp by warp.
  * Registers are rows of 32 lanes: 4 bytes a lane, two rows for 8 bytes; values of 8 and 16 bits are extended by zeros;
- * a predicate is a bit mask in the first word of its row. Constants and special registers are rows too. */
+ * a predicate is a bit mask in the first word of its row. Special registers are rows too, as are constants, which all warps
+ * share: their numbers begin with CONSTANT_ROWS. */
 #ifndef DNNL_TP_TESTS_GPU_PTX_INTERNAL_H
 #define DNNL_TP_TESTS_GPU_PTX_INTERNAL_H
 #include "ptx.h"
 
 enum { LANES = 32, ROW_BYTES = 128, MAX_OPERANDS = 24, MAX_WARPS = 32, MAX_BARRIERS = 16 };
+enum { CONSTANT_ROWS = 0x8000 };
 #define ALL_LANES UINT32_C(0xffffffff)
 
 typedef union {
@@ -101,7 +103,7 @@ typedef struct {
     fill_kind_t kind;
     uint8_t width, axis;
     uint16_t row;
-    uint64_t value;
+    uint64_t value; /* of constants */
 } fill_t;
 
 typedef struct {
@@ -116,8 +118,11 @@ struct ptx_kernel {
     size_t params_bytes, shared_bytes, local_bytes;
     insn_t *code;
     uint32_t num_code, num_rows;
-    fill_t *fills;
+    fill_t *fills; /* of special registers */
     uint32_t num_fills;
+    unsigned char *constants; /* their rows */
+    uint32_t *constant_set;   /* all lanes of each */
+    uint32_t num_constants;
     uint32_t *targets; /* of brx.idx: a number n, then n instructions; insn.target is the place of n */
     uint32_t num_targets;
 };
@@ -125,7 +130,7 @@ struct ptx_kernel {
 struct ptx_module {
     ptx_kernel_t *kernels;
     int num_kernels;
-    unsigned char *memory; /* .global and .const variables */
+    unsigned char *memory, *initial; /* .global and .const variables, now and in the text */
     size_t memory_bytes;
     struct variable *variables;
     int num_variables;
@@ -147,8 +152,8 @@ struct warp {
     uint32_t num_groups;
     group_t groups[LANES + 1]; /* by falling pc: the last one runs */
     int waits;                 /* -1, or the barrier it waits at */
-    unsigned char *rows;
-    uint32_t *set; /* for each row: the lanes that were written */
+    unsigned char *rows[2];    /* the warp's own, the constants */
+    uint32_t *set[2];          /* for each row: the lanes that were written */
     unsigned char *local;
     copy_t *copies;
     uint32_t num_copies, max_copies;
@@ -184,7 +189,10 @@ struct run {
 };
 
 static inline lanes_t *row_of(const warp_t *w, uint16_t row) {
-    return (lanes_t *)(void *)(w->rows + (size_t)row * ROW_BYTES);
+    return (lanes_t *)(void *)(w->rows[row / CONSTANT_ROWS] + (size_t)(row % CONSTANT_ROWS) * ROW_BYTES);
+}
+static inline uint32_t *set_of(const warp_t *w, uint16_t row) {
+    return &w->set[row / CONSTANT_ROWS][row % CONSTANT_ROWS];
 }
 static inline int lowest_lane(uint32_t mask) { return __builtin_ctz(mask); }
 static inline uint32_t count_lanes(uint32_t mask) { return (uint32_t)__builtin_popcount(mask); }

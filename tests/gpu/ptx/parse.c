@@ -273,6 +273,9 @@ ptx_module_t *ptx_parse(const char *text, char *error, size_t error_bytes) {
     bool ok = true;
     while (ok && here(&p)->kind) ok = directive(&p);
     ok = ok && decode_kernels(&p);
+    m->initial = malloc(m->memory_bytes + 1);
+    if (!m->initial) abort();
+    if (m->memory) memcpy(m->initial, m->memory, m->memory_bytes);
     for (int i = 0; i < p.num_functions; ++i) {
         free(p.functions[i].name);
         free_formals(p.functions[i].params, p.functions[i].num_params);
@@ -285,6 +288,10 @@ ptx_module_t *ptx_parse(const char *text, char *error, size_t error_bytes) {
     return NULL;
 }
 
+void ptx_reset(ptx_module_t *m) {
+    if (m->memory) memcpy(m->memory, m->initial, m->memory_bytes);
+}
+
 void ptx_free(ptx_module_t *m) {
     if (!m) return;
     for (int i = 0; i < m->num_kernels; ++i) {
@@ -293,12 +300,15 @@ void ptx_free(ptx_module_t *m) {
         free(k->params);
         free(k->code);
         free(k->fills);
+        free(k->constants);
+        free(k->constant_set);
         free(k->targets);
     }
     for (int i = 0; i < m->num_variables; ++i) free(m->variables[i].name);
     free(m->kernels);
     free(m->variables);
     free(m->memory);
+    free(m->initial);
     free(m);
 }
 

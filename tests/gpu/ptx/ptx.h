@@ -21,6 +21,8 @@ typedef struct ptx_kernel ptx_kernel_t;
 /* Parses one PTX text that ends with a zero byte. NULL and a message if it contains what is not known here. */
 ptx_module_t *ptx_parse(const char *text, char *error, size_t error_bytes);
 void ptx_free(ptx_module_t *module);
+/* Gives its variables their first values. */
+void ptx_reset(ptx_module_t *module);
 
 /* The kernel (.entry) of this name, or NULL. The module owns it. */
 const ptx_kernel_t *ptx_find(const ptx_module_t *module, const char *name);

@@ -5,11 +5,11 @@
 
 bool ptx_sources_set(warp_t *w, const insn_t *in, uint32_t mask) {
     uint32_t unset = 0;
-    for (int i = in->n_dst; i < in->n_dst + in->n_src; ++i) unset |= mask & ~w->set[in->row[i]];
+    for (int i = in->n_dst; i < in->n_dst + in->n_src; ++i) unset |= mask & ~*set_of(w, in->row[i]);
     if (!unset) return true;
     int lane = lowest_lane(unset);
     for (int i = 0; i < in->n_src; ++i)
-        if (!(w->set[in->row[in->n_dst + i]] >> lane & 1))
+        if (!(*set_of(w, in->row[in->n_dst + i]) >> lane & 1))
             return ptx_trap(w, in, lane, "source %d is a register that was never written", i + 1);
     return false;
 }
@@ -19,7 +19,7 @@ void ptx_store(warp_t *w, const insn_t *in, int dst, const lanes_t *v, uint32_t 
     uint16_t row = in->row[dst];
     if (!width) return;
     lanes_t *to = row_of(w, row);
-    w->set[row] |= mask;
+    *set_of(w, row) |= mask;
     if (width == 1) {
         to->u32[0] = (to->u32[0] & ~mask) | (v->u32[0] & mask);
     } else if (width == 8) {
@@ -89,7 +89,7 @@ bool ptx_exec_pure(warp_t *w, const insn_t *in, uint32_t mask) {
 /* A copy of what was never written is never written: compilers move undefined values around. */
 bool ptx_exec_mov(warp_t *w, const insn_t *in, uint32_t mask) {
     uint16_t from = in->row[1], to = in->row[0];
-    uint32_t written = w->set[from] & mask;
+    uint32_t written = *set_of(w, from) & mask;
     lanes_t v;
     if (!in->width[0]) return true;
     if (in->width[0] == 1) {
@@ -108,7 +108,8 @@ bool ptx_exec_mov(warp_t *w, const insn_t *in, uint32_t mask) {
     } else {
         ptx_store(w, in, 0, row_of(w, from), mask);
     }
-    w->set[to] = (w->set[to] & ~mask) | written;
+    uint32_t *set = set_of(w, to);
+    *set = (*set & ~mask) | written;
     return true;
 }
 
