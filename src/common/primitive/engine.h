@@ -165,6 +165,8 @@ typedef struct dtp_stream_vtbl {
     dnnl_tp_status_t (*execute)(dnnl_tp_stream_t stream, const struct dnnl_tp_primitive *primitive, int nptrs,
                                 void *const *ptrs, const struct dnnl_tp_memory_desc *const *mds,
                                 const struct dtp_run_part *part);
+    /* As dnnl_tp_stream_wait_for. timeout_ns < 0: whatever it answers, but would_deadlock and poisoned, nothing of what was submitted
+     * is under way any more. */
     dnnl_tp_status_t (*wait)(dnnl_tp_stream_t stream, int64_t timeout_ns);
     dnnl_tp_status_t (*set_pool)(dnnl_tp_stream_t stream, const dtp_stream_attr_t *attr);
     /* Drains and drops the caller's reference; would_deadlock from inside own work. */

@@ -64,7 +64,7 @@ static dnnl_tp_status_t drain(walk_t *w) {
     dnnl_tp_status_t status = dnnl_tp_timed_out;
     while (looks && status == dnnl_tp_timed_out && !dtp_run_poll(w->ctx))
         status = w->stream->v->wait(w->stream, LOOK_NS);
-    return status == dnnl_tp_timed_out ? w->stream->v->wait(w->stream, -1) : status;
+    return status ? w->stream->v->wait(w->stream, -1) : status;
 }
 
 /* ---- Steps ------------------------------------------------------------------------------------------- */
@@ -304,13 +304,14 @@ static void submit(walk_t *w) {
     for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
     for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
     for (times_t *t = run->times; t; t = t->next) t->n = 0;
-    if (clean_word(w)) walk(w);
+    if (!clean_word(w)) return;
+    walk(w);
     (void)fetch_word(w);
 }
 
-/* What only the end of a run knows. */
-static void finish(dtp_run_ctx_t *ctx) {
-    (void)look_at_word(ctx);
+/* What only the end of a run knows. came: what the stream copied to the host is there. */
+static void finish(dtp_run_ctx_t *ctx, bool came) {
+    if (came) (void)look_at_word(ctx);
     if (DTP_LIKELY(!ctx->watched)) return;
     for (const times_t *t = ctx->run->times; t; t = t->next)
         for (int i = 0; i < t->n; ++i)
@@ -331,8 +332,9 @@ void dtp_run_by_stream(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
     submit(&w);
     if (!w.run) return;
     /* Its own failure is told here, and is no poison for what comes next. */
-    if (!ok(&w, NULL, drain(&w))) (void)stream->v->reset(stream);
-    finish(ctx);
+    const bool came = ok(&w, NULL, drain(&w));
+    if (!came) (void)stream->v->reset(stream);
+    finish(ctx, came);
     dtp_run_give(ctx->exec, w.run);
     if (DTP_UNLIKELY(begin_ns != 0)) dtp_run_trace_body(ctx, begin_ns);
 }
@@ -351,7 +353,7 @@ void dtp_run_by_stream_begin(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
 void dtp_run_by_stream_end(dtp_run_ctx_t *ctx, bool skipped) {
     if (!ctx->run) return; /* it has failed */
     if (!skipped && ctx->looks) (void)dtp_run_late(ctx);
-    finish(ctx);
+    finish(ctx, !skipped);
     if (DTP_UNLIKELY(ctx->trace != NULL)) {
         const times_t *t = ctx->run->times;
         dtp_run_trace_body(ctx, t && t->n && t->at[0].begin_ns ? t->at[0].begin_ns : dtp_now_ns());

@@ -85,6 +85,10 @@ extern _Thread_local bool dtp_gpu_in_callback;
 dnnl_tp_status_t dtp_gpu_find_kernel(dtp_gpu_t *gpu, dtp_gpu_module_t module, const char *name,
                                      size_t shared_bytes, dtp_cu_function_t *kernel);
 
+/* Until the stream has done what it was given. A driver that lacks memory to wait is asked again: a copy may be under way, and its memory
+ * must not be freed. The context is current. */
+dnnl_tp_status_t dtp_gpu_synchronize(dtp_gpu_t *gpu, dtp_cu_stream_t stream);
+
 /* gpu_memory.c; the first two with the context current, in the order of a stream */
 dnnl_tp_status_t dtp_gpu_alloc_on(dnnl_tp_engine_t engine, size_t bytes, dtp_cu_stream_t stream, void **at);
 void dtp_gpu_free_on(dnnl_tp_engine_t engine, void *handle, dtp_cu_stream_t stream);

@@ -377,6 +377,12 @@ dnnl_tp_status_t dtp_gpu_line_wait(dtp_gpu_line_t *line, uint64_t seq, int64_t u
     return status;
 }
 
+void dtp_gpu_line_finish(dtp_gpu_line_t *line) {
+    if (dtp_chain_top || dtp_gpu_enter(line->gpu)) return;
+    (void)dtp_gpu_synchronize(line->gpu, line->stream);
+    dtp_gpu_leave(line->gpu);
+}
+
 /* ---- Events ------------------------------------------------------------------------------------------ */
 
 static dnnl_tp_status_t event_poll(dtp_event_t *event) { return dtp_gpu_line_poll(event->source); }

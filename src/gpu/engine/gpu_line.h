@@ -97,6 +97,8 @@ dnnl_tp_status_t dtp_gpu_line_mark(dtp_gpu_line_t *line, const dtp_gpu_mark_t *w
 uint64_t dtp_gpu_line_submitted(dtp_gpu_line_t *line);
 /* A mark at the end, unless one stands there. */
 dnnl_tp_status_t dtp_gpu_line_fence(dtp_gpu_line_t *line, uint64_t *seq);
+/* Where no mark could be made: until the device has passed all that was submitted. Nothing is settled. */
+void dtp_gpu_line_finish(dtp_gpu_line_t *line);
 /* Without waiting: settles what the device has passed. */
 dnnl_tp_status_t dtp_gpu_line_poll(dtp_gpu_line_t *line);
 /* success, timed_out, would_deadlock, poisoned (the parent's); says nothing of what settled. */

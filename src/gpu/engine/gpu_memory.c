@@ -158,13 +158,11 @@ typedef struct {
     _Alignas(DTP_CACHE_LINE) char data[];
 } mapping_t;
 
-/* Until the library's stream has done what it was given. A driver that lacks memory to wait is asked again: a copy may be under way,
- * and its memory must not be freed. */
-static dnnl_tp_status_t finish_own(dtp_gpu_t *gpu) {
+dnnl_tp_status_t dtp_gpu_synchronize(dtp_gpu_t *gpu, dtp_cu_stream_t stream) {
     enum { TRIES = 3 };
     dnnl_tp_status_t status = dnnl_tp_runtime_error;
     for (int i = 0; i < TRIES && status && !atomic_load(&gpu->poisoned); ++i)
-        status = DTP_CU(gpu, cuStreamSynchronize, gpu->own);
+        status = DTP_CU(gpu, cuStreamSynchronize, stream);
     return status;
 }
 
@@ -178,7 +176,7 @@ dnnl_tp_status_t dtp_gpu_map(dnnl_tp_engine_t engine, void *handle, size_t bytes
     dnnl_tp_status_t status = dtp_gpu_enter(gpu);
     if (!status) {
         if (bytes) status = DTP_CU(gpu, cuMemcpyDtoHAsync, m->data, dtp_cu_ptr(handle), bytes, gpu->own);
-        if (!status) status = finish_own(gpu);
+        if (!status) status = dtp_gpu_synchronize(gpu, gpu->own);
         dtp_gpu_leave(gpu);
     }
     if (status && atomic_load(&gpu->poisoned)) dtp_gpu_abandon(m);
@@ -196,7 +194,7 @@ dnnl_tp_status_t dtp_gpu_unmap(dnnl_tp_engine_t engine, void *handle, size_t byt
     dnnl_tp_status_t status = dtp_gpu_enter(gpu);
     if (!status) {
         if (bytes) status = DTP_CU(gpu, cuMemcpyHtoDAsync, dtp_cu_ptr(handle), m->data, bytes, gpu->own);
-        if (!status) status = finish_own(gpu);
+        if (!status) status = dtp_gpu_synchronize(gpu, gpu->own);
         dtp_gpu_leave(gpu);
     }
     if (!status) dtp_free(engine->allocator, m);

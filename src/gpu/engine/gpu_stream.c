@@ -163,6 +163,7 @@ static dnnl_tp_status_t gpu_wait(dnnl_tp_stream_t stream, int64_t timeout_ns) {
     uint64_t seq;
     (void)end_run_item(line); /* times may be missing, waiting goes on */
     const dnnl_tp_status_t status = dtp_gpu_line_fence(line, &seq);
+    if (status && timeout_ns < 0) dtp_gpu_line_finish(line);
     if (!status) DTP_TRY(dtp_gpu_line_wait(line, seq, dtp_until_ns(timeout_ns)));
     return status ? status : dtp_gpu_line_result(line);
 }
