@@ -134,16 +134,28 @@ static void fill(warp_t *w, const fill_t *f) {
     *set_of(w, f->row) = ALL_LANES;
 }
 
+static size_t rows_bytes(const ptx_kernel_t *k) { return (size_t)(k->num_rows + 2) * ROW_BYTES; }
+
+static bool init_registers(run_t *r) {
+    const size_t bytes = r->num_warps * rows_bytes(r->kernel);
+    r->registers = atomic_exchange(&r->kernel->module->spare, NULL);
+    if (r->registers && r->registers->bytes >= bytes) return true;
+    free(r->registers);
+    r->registers = aligned_alloc(_Alignof(registers_t), sizeof *r->registers + bytes);
+    if (r->registers) r->registers->bytes = bytes;
+    return r->registers != NULL;
+}
+
 static bool init_warp(run_t *r, uint32_t index) {
     const ptx_kernel_t *k = r->kernel;
     warp_t *w = &r->warps[index];
     *w = (warp_t){.run = r, .index = index, .waits = -1};
-    w->rows[0] = malloc((size_t)(k->num_rows + 2) * ROW_BYTES);
+    w->rows[0] = r->registers->data + index * rows_bytes(k);
     w->set[0] = calloc(k->num_rows + 2, sizeof *w->set[0]);
     w->rows[1] = k->constants;
     w->set[1] = k->constant_set;
     w->local = k->local_bytes ? malloc(k->local_bytes * LANES) : NULL;
-    if (!w->rows[0] || !w->set[0] || (k->local_bytes && !w->local)) return false;
+    if (!w->set[0] || (k->local_bytes && !w->local)) return false;
     if (w->local) memset(w->local, 0xcd, k->local_bytes * LANES);
     for (uint32_t i = 0; i < k->num_fills; ++i) fill(w, &k->fills[i]);
     return true;
@@ -241,7 +253,6 @@ static bool check_launch(const run_t *r) {
 
 static void free_run(run_t *r) {
     for (uint32_t i = 0; i < r->num_warps; ++i) {
-        free(r->warps[i].rows[0]);
         free(r->warps[i].set[0]);
         free(r->warps[i].local);
         free(r->warps[i].copies);
@@ -249,6 +260,7 @@ static void free_run(run_t *r) {
     if (r->shadows)
         for (size_t i = 0; i <= r->launch->num_regions; ++i) free(r->shadows[i]);
     free(r->shadows);
+    free(atomic_exchange(&r->kernel->module->spare, r->registers));
     free(r->cache);
     free(r->shared);
     free(r->shared_state);
@@ -271,7 +283,7 @@ static bool init_run(run_t *r) {
         (ptx_region_t){PTX_MODULE_WINDOW, r->kernel->module->memory_bytes, r->kernel->module->memory, NULL};
     r->max_steps = l->max_steps ? l->max_steps : default_steps;
     r->random = l->seed;
-    bool ok = r->shared && r->shared_state && r->shared_shadow && r->shadows && r->cache;
+    bool ok = r->shared && r->shared_state && r->shared_shadow && r->shadows && r->cache && init_registers(r);
     for (uint32_t i = 0; i < r->num_warps; ++i) ok = ok && init_warp(r, i);
     return ok;
 }

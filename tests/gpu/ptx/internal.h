@@ -8,6 +8,7 @@
  * share: their numbers begin with CONSTANT_ROWS. */
 #ifndef DNNL_TP_TESTS_GPU_PTX_INTERNAL_H
 #define DNNL_TP_TESTS_GPU_PTX_INTERNAL_H
+#include <stdatomic.h>
 #include "ptx.h"
 
 enum { LANES = 32, ROW_BYTES = 128, MAX_OPERANDS = 24, MAX_WARPS = 32, MAX_BARRIERS = 16 };
@@ -127,7 +128,14 @@ struct ptx_kernel {
     uint32_t num_targets;
 };
 
+/* Memory for the registers of a launch's warps; between launches the module keeps one of them. */
+typedef struct {
+    size_t bytes;
+    _Alignas(64) unsigned char data[];
+} registers_t;
+
 struct ptx_module {
+    _Atomic(registers_t *) spare;
     ptx_kernel_t *kernels;
     int num_kernels;
     unsigned char *memory, *initial; /* .global and .const variables, now and in the text */
@@ -174,6 +182,7 @@ struct run {
     const ptx_launch_t *launch;
     uint32_t block[3], num_threads, num_warps;
     warp_t warps[MAX_WARPS];
+    registers_t *registers;
     barrier_t barriers[MAX_BARRIERS];
     unsigned char *shared, *shared_state; /* states: memory.c */
     shadow_t *shared_shadow;

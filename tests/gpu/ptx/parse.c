@@ -309,6 +309,7 @@ void ptx_free(ptx_module_t *m) {
     free(m->variables);
     free(m->memory);
     free(m->initial);
+    free(m->spare);
     free(m);
 }
 
