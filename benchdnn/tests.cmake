@@ -66,7 +66,12 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
     set_tests_properties(gpu_benchdnn_${driver}_smoke PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
     set_tests_properties(gpu_benchdnn_${driver} PROPERTIES LABELS full TIMEOUT 3600)
     set_tests_properties(gpu_benchdnn_${driver} gpu_benchdnn_${driver}_smoke PROPERTIES
-      ENVIRONMENT "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/tests/fake_libcuda")
+      ENVIRONMENT "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/tests/fake_libcuda;DNNL_TP_CUBLASLT=0")
+  endforeach()
+  foreach(driver IN ITEMS ip matmul) # by cuBLASLt, which tests have, too
+    add_test(NAME gpu_benchdnn_${driver}_lt COMMAND benchdnn --engine=gpu --allow-unimpl=true --${driver} --batch=test_${driver}_ci)
+    set_tests_properties(gpu_benchdnn_${driver}_lt PROPERTIES LABELS full TIMEOUT 3600 PASS_REGULAR_EXPRESSION "cuda:cublaslt : [0-9][0-9][0-9].* failed:0 "
+      ENVIRONMENT "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/tests/fake_libcuda:${PROJECT_BINARY_DIR}/tests/fake_libcublaslt")
   endforeach()
 endif()
 

@@ -5,7 +5,7 @@ endif()
 add_subdirectory(gpu/ptx)
 # The driver, as a library whose table a test installs, and as the libcuda.so.1 that a program finds.
 file(GLOB fake_cuda CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/gpu/fake/*.c)
-list(FILTER fake_cuda EXCLUDE REGEX "/libcuda.c$")
+list(FILTER fake_cuda EXCLUDE REGEX "/lib[a-z]*.c$")
 add_library(dnnl_tp_fake_cuda STATIC ${fake_cuda})
 set_target_properties(dnnl_tp_fake_cuda PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 target_include_directories(dnnl_tp_fake_cuda PUBLIC ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR})
@@ -15,6 +15,21 @@ add_library(dnnl_tp_fake_libcuda SHARED gpu/fake/libcuda.c)
 set_target_properties(dnnl_tp_fake_libcuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1 C_VISIBILITY_PRESET hidden
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake_libcuda)
 target_link_libraries(dnnl_tp_fake_libcuda PRIVATE dnnl_tp_fake_cuda dnnl_tp_build_flags)
+# A libcublasLt.so.13 that runs on it; two that are not taken: of another version, without calls.
+function(fake_libcublaslt folder)
+  add_library(dnnl_tp_${folder} SHARED gpu/fake/libcublaslt.c)
+  set_target_properties(dnnl_tp_${folder} PROPERTIES OUTPUT_NAME cublasLt SOVERSION 13 C_VISIBILITY_PRESET hidden
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${folder})
+  target_compile_options(dnnl_tp_${folder} PRIVATE ${ARGN})
+  target_link_libraries(dnnl_tp_${folder} PRIVATE dnnl_tp_build_flags)
+endfunction()
+fake_libcublaslt(fake_libcublaslt)
+fake_libcublaslt(fake_libcublaslt_old -DFAKE_LT_VERSION=120900)
+fake_libcublaslt(fake_libcublaslt_lacking -DFAKE_LT_VERSION=130000)
+foreach(folder IN ITEMS fake_libcublaslt fake_libcublaslt_old)
+  target_link_libraries(dnnl_tp_${folder} PRIVATE dnnl_tp_fake_libcuda)
+  target_link_options(dnnl_tp_${folder} PRIVATE -Wl,--no-as-needed)
+endforeach()
 
 function(gpu_test name)
   add_executable(test_gpu_${name} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/test_${name}.c)
@@ -40,10 +55,12 @@ find_path(cuda_include cuda.h HINTS /usr/local/cuda/include)
 if(cuda_include) # else the test compares nothing
   target_include_directories(test_gpu_abi SYSTEM PRIVATE ${cuda_include})
 endif()
-# How the driver is found: the test runs itself with and without the library above.
+# How the libraries are found: the test runs itself with and without those above.
 gpu_test(load dnnl_tp_test_support Threads::Threads ${CMAKE_DL_LIBS})
-target_compile_definitions(test_gpu_load PRIVATE FAKE_LIBCUDA="${CMAKE_CURRENT_BINARY_DIR}/fake_libcuda")
-add_dependencies(test_gpu_load dnnl_tp_fake_libcuda)
+target_compile_definitions(test_gpu_load PRIVATE FAKE_LIBCUDA="${CMAKE_CURRENT_BINARY_DIR}/fake_libcuda"
+  FAKE_LIBCUBLASLT="${CMAKE_CURRENT_BINARY_DIR}/fake_libcublaslt")
+add_dependencies(test_gpu_load dnnl_tp_fake_libcuda dnnl_tp_fake_libcublaslt dnnl_tp_fake_libcublaslt_old
+  dnnl_tp_fake_libcublaslt_lacking)
 # The engine, kernels, and tests of graphs on the CUDA engine instead of the CPU: they take the engine that has a memory of its own.
 if(DNNL_TP_WITH_CUDA_KERNELS)
   gpu_test(engine dnnl_tp_fake_cuda dnnl_tp_test_support Threads::Threads)
@@ -57,6 +74,8 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
   gpu_test(graph_failures dnnl_tp_fake_cuda dnnl_tp_test_support Threads::Threads)
   add_test(NAME gpu_graph_failures_more COMMAND test_gpu_graph_failures 7)
   set_tests_properties(gpu_graph_failures_more PROPERTIES LABELS full TIMEOUT 900 COST 100)
+  gpu_test(lt dnnl_tp_fake_cuda dnnl_tp_test_support Threads::Threads ${CMAKE_DL_LIBS})
+  target_sources(test_gpu_lt PRIVATE gpu/gpu_world.c)
   gpu_test(graph_kinds dnnl_tp_fake_cuda dnnl_tp_test_support Threads::Threads)
   target_sources(test_gpu_graph_kinds PRIVATE gpu/gpu_world.c)
   # What the host does for a launch: timed by a program, counted by a test.

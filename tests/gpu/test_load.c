@@ -1,4 +1,4 @@
-/* How the driver is found (src/gpu/driver/cu_api.c). The process is told by `--child WHAT` what to expect, in an environment
+/* How the driver and cuBLASLt are found (src/gpu/driver). The process is told by `--child WHAT` what to expect, in an environment
  * that its parent made: with the fake libcuda.so.1 on the path, or without, too old, or lacking a call. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,23 +13,28 @@
 #include <cmocka.h>
 
 #include "gpu/driver/cu_api.h"
+#include "gpu/driver/lt_api.h"
 
 static const char *program;
 
-/* Runs this program as `--child expected`, with these variables (name, value, ..., NULL; a NULL value unsets). */
-static int run_child(const char *expected, const char *const *variables) {
+/* Runs this program as `<child> expected`, with these variables (name, value, ..., NULL; a NULL value unsets). */
+static int run(const char *child, const char *expected, const char *const *variables) {
     const pid_t pid = fork();
     if (pid == 0) {
         unsetenv("LD_LIBRARY_PATH");
         for (; *variables; variables += 2)
             if (variables[1]) setenv(variables[0], variables[1], 1);
             else unsetenv(variables[0]);
-        execl(program, program, "--child", expected, (char *)NULL);
+        execl(program, program, child, expected, (char *)NULL);
         _exit(127);
     }
     int status = 0;
     assert_true(waitpid(pid, &status, 0) == pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int run_child(const char *expected, const char *const *variables) {
+    return run("--child", expected, variables);
 }
 
 /* Does the child of a fork get nothing, and a reason? */
@@ -52,6 +57,14 @@ static int be_child(const char *expected) {
                "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered") != 0)
         return 2;
     return fork_is_refused() ? 0 : 3;
+}
+
+/* The same of cuBLASLt. */
+static int be_lt_child(const char *expected) {
+    const dtp_lt_t *lt = dtp_cu() ? dtp_lt() : NULL;
+    printf("cuBLASLt, %s: %s\n", expected, lt ? "works" : dtp_lt_reason());
+    if (strcmp(expected, "works") != 0) return lt || !strstr(dtp_lt_reason(), expected);
+    return !lt || *dtp_lt_reason() || lt->cublasLtGetVersion() / DTP_LT_VERSION_OF_MAJOR != DTP_LT_MAJOR;
 }
 
 static void finds(void **state) {
@@ -113,14 +126,43 @@ static void broken_library(void **state) {
     assert_int_equal(0, has_driver() ? 0 : tells);
 }
 
+static void finds_cublaslt(void **state) {
+    (void)state;
+    static const char both[] = FAKE_LIBCUDA ":" FAKE_LIBCUBLASLT,
+                      old[] = FAKE_LIBCUDA ":" FAKE_LIBCUBLASLT "_old",
+                      lacking[] = FAKE_LIBCUDA ":" FAKE_LIBCUBLASLT "_lacking";
+    static const struct {
+        const char *expected, *path, *variable, *value;
+    } rows[] = {
+        {"works", both, NULL, NULL},
+        {"works", FAKE_LIBCUDA, "DNNL_TP_CUDA_PATH", FAKE_LIBCUBLASLT},
+        {"works", both, "DNNL_TP_CUBLASLT", "1"},
+        {"it is switched off by DNNL_TP_CUBLASLT=0", both, "DNNL_TP_CUBLASLT", "0"},
+        {"cuBLASLt is of version 120900, needed is 13.x", old, NULL, NULL},
+        {"libcublasLt.so.13 lacks cublasLtGetStatusName, cublasLtGetStatusString, cublasLtCreate,", lacking,
+         NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+        assert_int_equal(
+            0, run("--child-lt", rows[i].expected,
+                   (const char *[]){"LD_LIBRARY_PATH", rows[i].path, rows[i].variable, rows[i].value, NULL}));
+}
+
+/* A machine that has cuBLASLt finds it. */
+static void no_cublaslt(void **state) {
+    (void)state;
+    if (access("/usr/local/cuda/lib64/libcublasLt.so.13", F_OK) == 0) skip();
+    assert_int_equal(0, run("--child-lt", "libcublasLt.so.13 is not installed",
+                            (const char *[]){"LD_LIBRARY_PATH", FAKE_LIBCUDA, NULL}));
+}
+
 int main(int argc, char **argv) {
+    if (argc == 3 && !strcmp(argv[1], "--child-lt")) return be_lt_child(argv[2]);
     if (argc == 3 && !strcmp(argv[1], "--child")) return be_child(argv[2]);
     program = argv[0];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds),
-        cmocka_unit_test(tells_why_not),
-        cmocka_unit_test(none),
-        cmocka_unit_test(broken_library),
+        cmocka_unit_test(finds),          cmocka_unit_test(tells_why_not),  cmocka_unit_test(none),
+        cmocka_unit_test(broken_library), cmocka_unit_test(finds_cublaslt), cmocka_unit_test(no_cublaslt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,7 @@ static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list,
             finish_args(pd);
             return status;
         }
-        if (dtp_verbose_on(DTP_VERBOSE_DISPATCH)) dtp_verbose_dispatch(pd, impl, dtp_last_reason());
+        if (dtp_verbose_on(DTP_VERBOSE_DISPATCH)) dtp_verbose_dispatch(pd, impl, dtp_last_text());
         if (status != dnnl_tp_unimplemented) return status;
     }
     return dnnl_tp_unimplemented;

@@ -142,10 +142,10 @@ void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms) {
                         pd->impl->name, text, ms);
 }
 
-void dtp_verbose_dispatch(const dtp_pd_t *pd, const dtp_impl_t *impl, dtp_reason_t reason) {
+void dtp_verbose_dispatch(const dtp_pd_t *pd, const dtp_impl_t *impl, const char *reason) {
     char text[1600];
     text_t t = {text, text + sizeof text};
     put_problem(&t, pd);
     dtp_verbose_line("primitive,create:dispatch,%s,%s,%s,%s,%s", pd->engine->v->name, pd->info->name,
-                     impl->name, text, dtp_reason_text(reason));
+                     impl->name, text, reason);
 }

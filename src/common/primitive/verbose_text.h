@@ -14,6 +14,6 @@ const char *dtp_verbose_problem(const dtp_pd_t *pd, char text[DTP_PROBLEM_TEXT])
 /* A line about a reference that executes a large problem: "primitive,exec:dispatch,...,<why>". */
 void dtp_verbose_reference(const dtp_pd_t *pd, const dtp_op_work_t *work);
 /* "primitive,create:dispatch,<kind>,<impl>,<reason>,<mds>,..." */
-void dtp_verbose_dispatch(const dtp_pd_t *pd, const dtp_impl_t *impl, dtp_reason_t reason);
+void dtp_verbose_dispatch(const dtp_pd_t *pd, const dtp_impl_t *impl, const char *reason);
 
 #endif

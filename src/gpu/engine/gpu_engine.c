@@ -184,6 +184,7 @@ static void release_device(dtp_gpu_t *gpu, size_t index) {
     pthread_mutex_unlock(&devices_lock);
     if (!last) return;
     if (dtp_gpu_enter_to_free(gpu)) {
+        dtp_gpu_lt_close(gpu);
         for (int i = 0; i < DTP_GPU_MODULES; ++i)
             if (gpu->library[i]) (void)gpu->cu->cuLibraryUnload(gpu->library[i]);
         (void)gpu->cu->cuStreamSynchronize(gpu->own);

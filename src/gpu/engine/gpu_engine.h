@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "gpu/driver/cu_api.h"
+#include "gpu/engine/cublaslt.h"
 #include "gpu/engine/kernels.h"
 
 enum { DTP_GPU_MAX_DEVICES = 64 };
@@ -30,9 +31,12 @@ typedef struct dtp_gpu {
     int waits_for_values; /* streams of it can wait for a word of host memory */
     int engines;          /* references, under the lock of devices */
     uint32_t forks;       /* dtp_fork_generation of the process that it belongs to */
-    pthread_mutex_t lock; /* modules while they are loaded, the clock, the text while it is written */
+    pthread_mutex_t
+        lock; /* modules and libraries while they are loaded, the clock, the text while it is written */
     dtp_gpu_clock_t clock;
     dtp_cu_library_t library[DTP_GPU_MODULES];
+    dtp_gpu_lt_t lt; /* under the lock; handle NULL: no product has asked, or lt_status tells why */
+    dtp_lt_status_t lt_status;
     /* The first sticky error of the context, told by every later call; the text is written before. */
     _Atomic int poisoned;
     char text[256];
@@ -89,6 +93,8 @@ dnnl_tp_status_t dtp_gpu_find_kernel(dtp_gpu_t *gpu, dtp_gpu_module_t module, co
  * must not be freed. The context is current. */
 dnnl_tp_status_t dtp_gpu_synchronize(dtp_gpu_t *gpu, dtp_cu_stream_t stream);
 
+/* cublaslt.c: gives the handle back. The context is current. */
+void dtp_gpu_lt_close(dtp_gpu_t *gpu);
 /* gpu_memory.c; the first two with the context current, in the order of a stream */
 dnnl_tp_status_t dtp_gpu_alloc_on(dnnl_tp_engine_t engine, size_t bytes, dtp_cu_stream_t stream, void **at);
 void dtp_gpu_free_on(dnnl_tp_engine_t engine, void *handle, dtp_cu_stream_t stream);

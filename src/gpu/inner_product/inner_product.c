@@ -27,8 +27,7 @@ static dnnl_tp_status_t join_k(dtp_gpu_problem_t *p, const dtp_md_t *src, const 
 /* A tensor of format any gets the order of channels and space that the other one has; both any: row-major. */
 static void resolve(dtp_md_t *md, const dtp_md_t *other) {
     if (!dtp_md_is_any(md)) return;
-    const dtp_gpu_order_t like =
-        dtp_md_is_plain(other) ? dtp_gpu_order_of(other) : dtp_gpu_order_logical(md);
+    const dtp_gpu_order_t like = dtp_md_is_plain(other) ? dtp_gpu_order_of(other) : dtp_gpu_order_logical(md);
     dtp_gpu_order_t order = {.n = 1}; /* dimension 0 outermost */
     for (int i = 0; i < like.n; ++i)
         if (like.dim[i] != 0) order.dim[order.n++] = like.dim[i];
@@ -46,6 +45,9 @@ static dnnl_tp_status_t inner_product_init(dtp_pd_t *pd, dtp_gpu_product_kind_t 
     DTP_TRY(join_k(&p, &d->src, &d->wei));
     return dtp_gpu_product_init(pd->plan, pd, &p, kind);
 }
+static dnnl_tp_status_t inner_product_cublaslt_init(dtp_pd_t *pd) {
+    return inner_product_init(pd, DTP_GPU_PRODUCT_CUBLASLT);
+}
 static dnnl_tp_status_t inner_product_mma_init(dtp_pd_t *pd) {
     return inner_product_init(pd, DTP_GPU_PRODUCT_MMA);
 }
@@ -62,11 +64,12 @@ static dnnl_tp_status_t inner_product_execute(const dtp_pd_t *pd, const dtp_exec
                                    (const dtp_md_t *const[]){&d->src, &d->wei, &d->bia, &d->dst});
 }
 
-#define IMPL(impl, name)                                                                            \
-    static DTP_GPU_IMPL(impl, name, .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_gpu_product_t), \
+#define IMPL(impl, name, flags_)                                                             \
+    static DTP_GPU_IMPL(impl, name, .flags = flags_, .plan_size = sizeof(dtp_gpu_product_t), \
                         .pd_init = impl##_init, .execute = inner_product_execute)
-IMPL(inner_product_mma, "cuda:mma");
-IMPL(inner_product_simt, "cuda:simt");
-IMPL(inner_product_any, "cuda:any");
-DTP_GPU_LIST(inner_product, &dtp_gpu_inner_product_mma, &dtp_gpu_inner_product_simt,
-             &dtp_gpu_inner_product_any);
+IMPL(inner_product_cublaslt, "cuda:cublaslt", 0);
+IMPL(inner_product_mma, "cuda:mma", DTP_IMPL_ROWS);
+IMPL(inner_product_simt, "cuda:simt", DTP_IMPL_ROWS);
+IMPL(inner_product_any, "cuda:any", DTP_IMPL_ROWS);
+DTP_GPU_LIST(inner_product, &dtp_gpu_inner_product_cublaslt, &dtp_gpu_inner_product_mma,
+             &dtp_gpu_inner_product_simt, &dtp_gpu_inner_product_any);

@@ -19,6 +19,9 @@ static dnnl_tp_status_t matmul_init(dtp_pd_t *pd, dtp_gpu_product_kind_t kind) {
     p.dim[DTP_PRODUCT_WEI][nd - 2] = -1;
     return dtp_gpu_product_init(pd->plan, pd, &p, kind);
 }
+static dnnl_tp_status_t matmul_cublaslt_init(dtp_pd_t *pd) {
+    return matmul_init(pd, DTP_GPU_PRODUCT_CUBLASLT);
+}
 static dnnl_tp_status_t matmul_mma_init(dtp_pd_t *pd) { return matmul_init(pd, DTP_GPU_PRODUCT_MMA); }
 static dnnl_tp_status_t matmul_simt_init(dtp_pd_t *pd) { return matmul_init(pd, DTP_GPU_PRODUCT_SIMT); }
 static dnnl_tp_status_t matmul_any_init(dtp_pd_t *pd) { return matmul_init(pd, DTP_GPU_PRODUCT_ANY); }
@@ -29,11 +32,12 @@ static dnnl_tp_status_t matmul_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
                                    (const dtp_md_t *const[]){&d->src, &d->wei, &d->bia, &d->dst});
 }
 
-#define IMPL(impl, name)                                                                            \
-    static DTP_GPU_IMPL(impl, name, .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_gpu_product_t), \
+#define IMPL(impl, name, flags_)                                                             \
+    static DTP_GPU_IMPL(impl, name, .flags = flags_, .plan_size = sizeof(dtp_gpu_product_t), \
                         .pd_init = impl##_init, .execute = matmul_execute)
-IMPL(matmul_mma, "cuda:mma");
-IMPL(matmul_simt, "cuda:simt");
-IMPL(matmul_any, "cuda:any");
-/* A library's product, which wins where it is there, comes first. */
-DTP_GPU_LIST(matmul, &dtp_gpu_matmul_mma, &dtp_gpu_matmul_simt, &dtp_gpu_matmul_any);
+IMPL(matmul_cublaslt, "cuda:cublaslt", 0);
+IMPL(matmul_mma, "cuda:mma", DTP_IMPL_ROWS);
+IMPL(matmul_simt, "cuda:simt", DTP_IMPL_ROWS);
+IMPL(matmul_any, "cuda:any", DTP_IMPL_ROWS);
+DTP_GPU_LIST(matmul, &dtp_gpu_matmul_cublaslt, &dtp_gpu_matmul_mma, &dtp_gpu_matmul_simt,
+             &dtp_gpu_matmul_any);

@@ -264,15 +264,18 @@ static bool is_float(dnnl_tp_data_type_t dt) {
     return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16;
 }
 
-static dnnl_tp_status_t check(const dtp_pd_t *pd, const dtp_gpu_problem_t *p, bool any) {
+static dnnl_tp_status_t check(const dtp_pd_t *pd, const dtp_gpu_problem_t *p, dtp_gpu_product_kind_t kind) {
     const dnnl_tp_data_type_t src = p->md[SRC]->data_type, wei = p->md[WEI]->data_type;
-    DTP_DISPATCH(is_float(src) && is_float(wei) && (any || src == wei) && is_float(p->md[DST]->data_type),
+    DTP_DISPATCH(is_float(src) && is_float(wei) && (kind == DTP_GPU_PRODUCT_ANY || src == wei) &&
+                     is_float(p->md[DST]->data_type),
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_md_is_zero(p->md[BIA]) || dtp_gpu_takes(p->md[BIA]->data_type), UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(!pd->has_runtime, UNSUPPORTED_RUNTIME_DIMS);
     for (int i = SRC; i <= DST; ++i)
         DTP_DISPATCH(dtp_md_is_zero(p->md[i]) || dtp_md_is_plain(p->md[i]), UNSUPPORTED_LAYOUT);
-    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
+    DTP_DISPATCH(
+        dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | (kind == DTP_GPU_PRODUCT_CUBLASLT ? 0 : DTP_ATTR_SCALES)),
+        UNSUPPORTED_ATTR);
     DTP_DISPATCH(p->k <= INT32_MAX / 2, UNSUPPORTED_SHAPE);
     return dnnl_tp_success;
 }
@@ -289,7 +292,7 @@ dnnl_tp_status_t dtp_gpu_product_init(dtp_gpu_product_t *plan, dtp_pd_t *pd, con
     const dtp_md_t *dst = p->md[DST];
     strides_t strides = {0};
     int first;
-    DTP_TRY(check(pd, p, kind == DTP_GPU_PRODUCT_ANY));
+    DTP_TRY(check(pd, p, kind));
     DTP_TRY(all_strides(&strides, a, pd, p));
     DTP_TRY(split_dims(plan, &strides, dst, &first));
     a->k = a->k_part = (int32_t)p->k;
@@ -297,6 +300,7 @@ dnnl_tp_status_t dtp_gpu_product_init(dtp_gpu_product_t *plan, dtp_pd_t *pd, con
     a->src_k = p->src_k;
     a->wei_k = p->wei_k;
     if (a->dst.column != 1 && a->dst.row == 1 && a->n > 1) swap_roles(plan);
+    if (kind == DTP_GPU_PRODUCT_CUBLASLT) return dtp_gpu_lt_init(&plan->lt, pd, a, allows_tf32(pd));
     const dtp_gpu_order_t order = order_of_dst(plan, dst, first);
     DTP_TRY(dtp_gpu_post_ops_init(&plan->post_ops, pd, DST, dst, &order));
     a->post_ops = plan->post_ops.chain;
@@ -338,6 +342,7 @@ dnnl_tp_status_t dtp_gpu_product_execute(const dtp_gpu_product_t *plan, const dt
                                          const dtp_exec_ctx_t *ctx, const dtp_md_t *const md[4]) {
     dtp_matmul_args_t a = plan->args;
     bind(&a, plan, pd, ctx, md);
+    if (plan->lt.lt.handle) return dtp_gpu_lt_execute(&plan->lt, ctx, &a);
     if (ctx->rows >= 0) a.m = (int32_t)ctx->rows;
     if (plan->join) a.partial = (float *)(void *)ctx->scratch;
     dtp_gpu_shape_t shape = {

@@ -1,12 +1,12 @@
 /* Host half of products of matrices: what matmul and inner product share.
  *
  * A product is planned from plain tensors and how their dimensions map to those of dst. Dimensions of dst but the last are rows as
- * far as every tensor allows it, the rest is a batch of matrices. Kernels: matmul_mma.cu, matmul_simt.cu. */
+ * far as every tensor allows it, the rest is a batch of matrices. Kernels: matmul_mma.cu, matmul_simt.cu; cuBLASLt: product_lt.h. */
 #ifndef DTP_GPU_MATMUL_PRODUCT_H
 #define DTP_GPU_MATMUL_PRODUCT_H
 
 #include "gpu/device/post_ops.h"
-#include "gpu/matmul/matmul_args.h"
+#include "gpu/matmul/product_lt.h"
 
 /* Dense indices of the arguments, as matmul and inner product have them. */
 enum { DTP_PRODUCT_SRC, DTP_PRODUCT_WEI, DTP_PRODUCT_BIA, DTP_PRODUCT_DST };
@@ -28,9 +28,15 @@ typedef struct {
     bool swapped;             /* rows are columns of dst, src are the weights */
     int src_width, wei_width; /* bytes to which lines are aligned if element 0 is */
     bool dst_wide;            /* the same for runs of dst */
+    dtp_gpu_lt_plan_t lt;     /* of DTP_GPU_PRODUCT_CUBLASLT, which has no kernel here */
 } dtp_gpu_product_t;
 
-typedef enum { DTP_GPU_PRODUCT_MMA, DTP_GPU_PRODUCT_SIMT, DTP_GPU_PRODUCT_ANY } dtp_gpu_product_kind_t;
+typedef enum {
+    DTP_GPU_PRODUCT_CUBLASLT,
+    DTP_GPU_PRODUCT_MMA,
+    DTP_GPU_PRODUCT_SIMT,
+    DTP_GPU_PRODUCT_ANY
+} dtp_gpu_product_kind_t;
 
 /* pd_init after layouts are resolved: checks types and attributes, chooses a kernel of this kind, books scratch. Unimplemented, with a
  * reason, where none fits. */

@@ -80,7 +80,8 @@ typedef enum {
     FAKE_WAIT,
     FAKE_WAIT_VALUE,
     FAKE_HOST,
-    FAKE_MARK
+    FAKE_MARK,
+    FAKE_PRODUCT
 } fake_work_t;
 
 /* An item of a stream. */
@@ -106,7 +107,7 @@ typedef struct fake_item {
     void *arg;
     fake_kernel_t *kernel; /* LAUNCH: a reference */
     unsigned grid[3], block[3], shared;
-    void *params;
+    void *params; /* also of a PRODUCT: lt_images.h */
     size_t params_bytes;
 } fake_item_t;
 

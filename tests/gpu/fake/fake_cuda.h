@@ -56,12 +56,12 @@ int64_t fake_cuda_calls(void);
 int64_t fake_cuda_called(const char *call);
 
 typedef struct {
-    int64_t launches, copies, fills, host_functions; /* executed */
+    int64_t launches, products, copies, fills, host_functions; /* executed */
     int64_t waits;                                   /* calls that waited for a stream or an event */
     int64_t allocations, frees;                      /* of pools and of pinned memory */
     size_t bytes, peak_bytes;                        /* of pools, now and at most */
     /* Alive: */
-    int64_t blocks, host_blocks, streams, events, pools, libraries, contexts;
+    int64_t blocks, host_blocks, streams, events, pools, libraries, contexts, lt_handles, lt_descriptors;
 } fake_cuda_stats_t;
 fake_cuda_stats_t fake_cuda_stats(void);
 

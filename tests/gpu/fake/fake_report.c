@@ -29,6 +29,8 @@ int fake_cuda_report(FILE *to) {
     n += tell(to, alive.events, "events were not destroyed");
     n += tell(to, alive.pools, "pools were not destroyed");
     n += tell(to, alive.libraries, "libraries were not unloaded");
+    n += tell(to, alive.lt_handles, "handles of cuBLASLt were not destroyed");
+    n += tell(to, alive.lt_descriptors, "descriptors of cuBLASLt were not destroyed");
     n += tell(to, alive.contexts, "times a primary context was not released");
     return n;
 }

@@ -181,7 +181,8 @@ static void tell_stall_locked(void) {
                                         "a wait for an event",
                                         "a wait for a value",
                                         "a host function",
-                                        "a mark"};
+                                        "a mark",
+                                        "a product of cuBLASLt"};
     for (const fake_stream_t *s = fake.streams; s; s = s->next)
         if (s->head)
             fake_tell_locked("a call has waited for %d s; the first item of stream %p is %s", STALL_S,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "gpu/fake/calls.h"
+#include "gpu/fake/lt_images.h"
 
 /* Is the block there for the stream's present item, by what the stream knows? NULL, or what is wrong. */
 const char *fake_block_refused_locked(const fake_stream_t *s, const fake_block_t *b) {
@@ -91,6 +92,7 @@ dtp_cu_result_t fake_execute_locked(fake_stream_t *s, fake_item_t *item) {
     case FAKE_ALLOC: return alloc_locked(item);
     case FAKE_FREE: return free_locked(s, item);
     case FAKE_RECORD: return record_locked(s, item);
+    case FAKE_PRODUCT: return fake_lt_run_locked(s, item->params);
     case FAKE_WAIT_VALUE:
         return use_locked(s, item->from, sizeof(uint32_t), "a wait for a value") ? DTP_CU_SUCCESS
                                                                                  : DTP_CU_ILLEGAL_ADDRESS;

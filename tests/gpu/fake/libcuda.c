@@ -4,6 +4,11 @@
 #include <string.h>
 
 #include "gpu/fake/fake_cuda.h"
+#include "gpu/fake/fake_lt.h"
+
+/* The calls of cuBLASLt are in this library, too, for the one that depends on it (libcublaslt.c). */
+extern const dtp_lt_t *(*const fake_libcuda_lt)(void);
+const dtp_lt_t *(*const fake_libcuda_lt)(void) = fake_lt_table;
 
 dtp_cu_result_t cuGetProcAddress_v2(const char *name, void **call, int version, uint64_t flags, int *status);
 
