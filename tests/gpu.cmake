@@ -99,5 +99,14 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
     add_test(NAME gpu_${name} COMMAND test_gpu_${name})
     set_tests_properties(gpu_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
   endforeach()
+  # The conformance tests of the CPU, on the engine; what it has no implementation for is left out and counted.
+  foreach(name IN ITEMS attention binary concat eltwise exact_types gather_pool inner_product layer_norm matmul postops reduction reorder
+      softmax sum)
+    add_executable(test_gpu_cts_${name} ${CMAKE_CURRENT_SOURCE_DIR}/cts/test_${name}.c $<TARGET_OBJECTS:dnnl_tp_far_on_fake>)
+    target_link_libraries(test_gpu_cts_${name} PRIVATE dnnl_tp_test_support dnnl_tp_fake_cuda dnnl_tp_build_flags Threads::Threads)
+    add_test(NAME gpu_cts_${name} COMMAND test_gpu_cts_${name})
+    set_tests_properties(gpu_cts_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+  endforeach()
+  set_tests_properties(gpu_cts_attention gpu_cts_exact_types gpu_cts_matmul PROPERTIES LABELS full TIMEOUT 900 COST 100)
   set_tests_properties(gpu_exec_bert PROPERTIES LABELS full TIMEOUT 3600 COST 1000) # interprets minutes, so it begins first
 endif()

@@ -117,9 +117,11 @@ static void layouts(void **state) {
         build(&p, &list[i]);
         for (int t = 0; t < n; ++t) {
             dnnl_tp_primitive_desc_t pd;
-            CHECK_OK(dnnl_tp_inner_product_forward_primitive_desc_create(
-                &pd, at[t].engine, dnnl_tp_forward_inference, p.src, p.wei, p.bia, p.dst, NULL));
-            if (strncmp(impl_name(pd), list[i].impl, 3)) fail_msg("case %zu runs on %s", i, impl_name(pd));
+            if (!has_impl(at[t].engine, dnnl_tp_inner_product_forward_primitive_desc_create(
+                                            &pd, at[t].engine, dnnl_tp_forward_inference, p.src, p.wei, p.bia,
+                                            p.dst, NULL)))
+                continue;
+            check_impl(pd, list[i].impl, "inner product");
             CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
             pc_check(&p, at[t].engine, at[t].stream, NULL, NULL, NULL);
         }

@@ -90,10 +90,12 @@ static void layer_norm_case(const place_t *at, const case_t *c, int number) {
         CHECK_OK(dnnl_tp_post_ops_destroy(po));
     }
     dnnl_tp_primitive_desc_t pd;
-    CHECK_OK(dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
-        &pd, at->engine, c->training ? dnnl_tp_forward_training : dnnl_tp_forward_inference, &src.md, &dst.md,
-        &mean.md, c->vt, eps, c->flags, attr));
-    assert_memory_equal(impl_name(pd), at->isa == dnnl_tp_cpu_isa_sse41 ? "ref:" : "simd", 4);
+    if (!has_impl(at->engine,
+                  dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
+                      &pd, at->engine, c->training ? dnnl_tp_forward_training : dnnl_tp_forward_inference,
+                      &src.md, &dst.md, &mean.md, c->vt, eps, c->flags, attr)))
+        goto done;
+    check_impl(pd, at->isa == dnnl_tp_cpu_isa_sse41 ? "ref:" : "simd", "layer normalization");
     dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, src.data},
                                     {DNNL_TP_ARG_DST, dst.data},
                                     {DNNL_TP_ARG_MEAN, mean.data},
@@ -137,6 +139,7 @@ static void layer_norm_case(const place_t *at, const case_t *c, int number) {
     tensor_check(&dst, "dst");
     tensor_check(&mean, "mean");
     tensor_check(&var, "var");
+done:
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
     tensor_t *all[] = {&src, &mean, &var, &scale, &shift, &add};
     for (int k = 0; k < 6; ++k) tensor_free(all[k]);
@@ -181,6 +184,7 @@ static void same_bits(void **state) {
     for (int i = 0; i < ROWS * N; ++i) x[i] = test_uniform(&rng, -8, 8);
     int n;
     const place_t *at = places(&n);
+    if (!runs_cpu_code(at->engine)) skip();
     for (int i = 0; i < n; ++i) {
         dtp_md_t md;
         int64_t dims[] = {ROWS, N};

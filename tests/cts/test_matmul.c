@@ -312,6 +312,7 @@ static void special_values(void **state) {
 
 static void rows_mode(void **state) {
     (void)state;
+    if (!runs_cpu_code(targets[0].engine)) return;
     static const int64_t ms[] = {40, 100, 300};
     static const pc_step_t all[][PC_MAX_STEPS] = {{0}, {PC_GELU_ERF}, {PC_ADD}, {PC_MUL_SCALAR, PC_ADD_ROWS}};
     for (size_t i = 0; i < 3; ++i)
@@ -420,6 +421,7 @@ static void threads(void **state) {
 /* Layout any of weights is packed; its size is what the documents say. */
 static void any_is_packed(void **state) {
     (void)state;
+    if (!runs_cpu_code(targets[0].engine)) skip();
     pc_problem_t p;
     build(&p, &(case_t)CASE(8, 50, 20, ANY, ANY, ANY, 1));
     dnnl_tp_primitive_desc_t pd;
@@ -435,6 +437,7 @@ static void any_is_packed(void **state) {
 /* What the micro-kernels do not serve goes to the reference, and nothing else does. */
 static void dispatch(void **state) {
     (void)state;
+    if (!runs_cpu_code(targets[0].engine)) skip();
     const dnnl_tp_dims_t a = {32, 64}, b = {64, 48}, c = {32, 48};
     static const struct {
         dnnl_tp_data_type_t src, wei, dst;

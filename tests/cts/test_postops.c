@@ -156,10 +156,14 @@ static void chain_case(const place_t *at, const chain_t *c, int number) {
     CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
     CHECK_OK(dnnl_tp_post_ops_destroy(po));
     dnnl_tp_primitive_desc_t pd;
-    CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, at->engine, dnnl_tp_forward_inference,
-                                                           dnnl_tp_eltwise_linear, &src.md, &dst.md, 1.f, 0.f,
-                                                           attr));
+    const bool has = has_impl(at->engine, dnnl_tp_eltwise_forward_primitive_desc_create(
+                                              &pd, at->engine, dnnl_tp_forward_inference,
+                                              dnnl_tp_eltwise_linear, &src.md, &dst.md, 1.f, 0.f, attr));
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+    if (!has) {
+        tensor_free(&src), tensor_free(&dst);
+        return;
+    }
     dnnl_tp_exec_handle_t args[2 + 2 * MAX_STEPS] = {{DNNL_TP_ARG_SRC, src.data},
                                                      {DNNL_TP_ARG_DST, dst.data}};
     int nargs = 2;
@@ -202,7 +206,7 @@ static void chain_case(const place_t *at, const chain_t *c, int number) {
         want[i++] = x;
     } while (tensor_next(&dst.md, pos));
     /* Tiles cut at odd places, straight through the interpreter. */
-    if (at->threads == 1) {
+    if (at->threads == 1 && runs_cpu_code(at->engine)) {
         dtp_postops_t compiled;
         unsigned isa = at->isa == dnnl_tp_cpu_isa_sse41  ? 0
                        : at->isa == dnnl_tp_cpu_isa_avx2 ? DTP_ISA_AVX2
@@ -316,8 +320,13 @@ static void limits(void **state) {
         CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
         CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
         dnnl_tp_primitive_desc_t pd;
-        CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, at[i].engine, dnnl_tp_forward_inference,
-                                                               dnnl_tp_eltwise_abs, &md, &md, 0, 0, attr));
+        if (!has_impl(at[i].engine, dnnl_tp_eltwise_forward_primitive_desc_create(
+                                        &pd, at[i].engine, dnnl_tp_forward_inference, dnnl_tp_eltwise_abs,
+                                        &md, &md, 0, 0, attr))) {
+            CHECK_OK(dnnl_tp_post_ops_destroy(po));
+            CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+            continue;
+        }
         for (int k = 0; k < 77; ++k) x[k] = (float)-k;
         dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_DST, y}};
         CHECK_OK(run_pd(&at[i], pd, 2, args));

@@ -229,11 +229,18 @@ void pc_check(pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t stream,
     }
     CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, ops));
     dnnl_tp_primitive_desc_t pd;
-    if (p->inner_product)
-        CHECK_OK(dnnl_tp_inner_product_forward_primitive_desc_create(&pd, engine, dnnl_tp_forward_inference,
-                                                                     p->src, p->wei, p->bia, p->dst, attr));
-    else CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, engine, p->src, p->wei, p->bia, p->dst, attr));
-    if (impl) assert_string_equal(pd->impl->name, impl);
+    const dnnl_tp_status_t status =
+        p->inner_product
+            ? dnnl_tp_inner_product_forward_primitive_desc_create(&pd, engine, dnnl_tp_forward_inference,
+                                                                  p->src, p->wei, p->bia, p->dst, attr)
+            : dnnl_tp_matmul_primitive_desc_create(&pd, engine, p->src, p->wei, p->bia, p->dst, attr);
+    CHECK_OK(dnnl_tp_post_ops_destroy(ops));
+    CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+    if (!has_impl(engine, status)) {
+        for (int i = 0; i < PC_MAX_STEPS; ++i) operand_free(&r.extra[i]);
+        return;
+    }
+    if (impl && runs_cpu_code(engine)) assert_string_equal(pd->impl->name, impl);
     dnnl_tp_primitive_t primitive;
     CHECK_OK(dnnl_tp_primitive_create(&primitive, pd));
 
@@ -292,8 +299,6 @@ void pc_check(pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t stream,
     for (int i = 0; i < PC_MAX_STEPS; ++i) operand_free(&r.extra[i]);
     CHECK_OK(dnnl_tp_primitive_destroy(primitive));
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
-    CHECK_OK(dnnl_tp_post_ops_destroy(ops));
-    CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
 }
 
 void pc_free(pc_problem_t *p) {

@@ -52,7 +52,13 @@ typedef struct {
 const place_t *places(int *n);
 void places_free(void);
 int places_teardown(void **state); /* places_free as the teardown of a group of tests */
-/* Fails where a primitive is not of the implementation whose name begins with `impl` (NULL: any will do). */
+/* Whether an engine's kernels are the CPU's, in whatever memory: names of implementations, leading rows by hand, and layouts that only
+ * the CPU has are tested on these. */
+bool runs_cpu_code(dnnl_tp_engine_t engine);
+/* Whether a primitive descriptor was created. Engines with kernels of their own may have no such implementation (unimplemented): such cases
+ * are left out, and counted by places_free, which fails where all were. Every other failure fails the test. */
+bool has_impl(dnnl_tp_engine_t engine, dnnl_tp_status_t status);
+/* Fails where a primitive is not of the implementation whose name begins with `impl` (NULL: any will do), on engines that run the CPU's. */
 void check_impl(const_dnnl_tp_primitive_desc_t pd, const char *impl, const char *what);
 /* Keeps the bytes that one thread made in *first (free it), fails where more threads give others. */
 void check_same_bits(const place_t *at, const tensor_t *dst, unsigned char **first, const char *what);
