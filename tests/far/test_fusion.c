@@ -111,8 +111,9 @@ static bool asks(void) {
     CHECK_OK(dnnl_tp_engine_destroy(plain));
     far_fuse(true);
     assert_int_equal(run(cpu, 0, here), n);
-    assert_memory_equal(fused, here, sizeof here);
+    assert_true(far_agrees(fused, here, ELEMS, 1e-5f));
     assert_true(near(fused, as_written));
+    if (!far_traits.has_controls) return none == n;
     return none == 0 && !memcmp(alone, as_written, sizeof alone);
 }
 static void engines_are_asked(void **state) {

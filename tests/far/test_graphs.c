@@ -142,6 +142,12 @@ static void pointers(data_t *d, void **in, void **out) {
     for (int i = 0; i < OUT; ++i) out[i] = d->y[i];
 }
 
+static const float tolerance = 1e-5f; /* a few dozen operators on numbers near 1 */
+static bool same(const data_t *got, const data_t *want) {
+    return !memcmp(got, want, offsetof(data_t, y)) &&
+           far_agrees(got->y[0], want->y[0], OUT * (size_t)ELEMS, tolerance);
+}
+
 static const unsigned flags[] = {0, DNNL_TP_COMPILE_NO_FUSION, DNNL_TP_COMPILE_NO_CLUSTERS};
 static dnnl_tp_executable_t compile(dnnl_tp_graph_t g, dnnl_tp_engine_t engine, unsigned flag) {
     dnnl_tp_executable_t e;
@@ -187,7 +193,7 @@ static int wrong_runs(unsigned flag) {
         /* A broken loop may not end by itself. */
         const dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .deadline_ns = dtp_now_ns() + limit_ns};
         wrong += test_run_graph(e, s, 2, in, OUT, out, &o) != dnnl_tp_success ||
-                 memcmp(&got, &want[n], sizeof got) != 0;
+                 !same(&got, &want[n]);
     }
     CHECK_OK(dnnl_tp_graph_destroy(g));
     CHECK_OK(dnnl_tp_executable_destroy(e));
@@ -232,7 +238,7 @@ static int wrong_async_runs(void) {
     for (int i = 0; i < STREAMS; ++i) CHECK_OK(dnnl_tp_stream_destroy(s[i]));
     for (int k = 0; k < RUNS; ++k) {
         upload_run_end(&up[k]);
-        wrong += memcmp(&got[k], &want[0], sizeof got[k]) != 0;
+        wrong += !same(&got[k], &want[0]);
     }
     CHECK_OK(dnnl_tp_graph_destroy(g));
     return wrong;
@@ -279,7 +285,7 @@ static int wrong_lines(void) {
         upload_run_end(&up[k]);
         void *pin[] = {in[k]}, *pout[] = {want};
         CHECK_OK(dnnl_tp_executable_run(here, at_once, 1, pin, 1, pout, NULL));
-        wrong += memcmp(want, out[k], sizeof want) != 0;
+        wrong += !far_agrees(out[k], want, ELEMS, tolerance);
     }
     CHECK_OK(dnnl_tp_stream_destroy(at_once));
     CHECK_OK(dnnl_tp_executable_destroy(e));
@@ -378,7 +384,7 @@ static void from_engine_to_engine(void **state) {
         dnnl_tp_event_t last;
         CHECK_OK(dnnl_tp_executable_run_async(ours, here, 2, in, OUT, out, NULL, &last));
         CHECK_OK(dnnl_tp_event_wait(last, -1, NULL));
-        assert_memory_equal(c.y, want.y, sizeof want.y);
+        assert_true(far_agrees(c.y[0], want.y[0], OUT * (size_t)ELEMS, tolerance));
         CHECK_OK(dnnl_tp_event_destroy(last));
         for (int i = 0; i < 3; ++i) CHECK_OK(dnnl_tp_event_destroy(done[i]));
     }
@@ -447,7 +453,7 @@ static void failures(void **state) {
     data_t want[MOST], got;
     expected(g, 0, want);
     dnnl_tp_stream_t s = stream_of(far);
-    for (int memory = 0; memory < 2; ++memory)
+    for (int memory = far_traits.skips ? 0 : 1; memory < 2; ++memory)
         for (int n = 0, over = 0; !over; n += memory ? 1 : 7) {
             dnnl_tp_executable_t e = NULL;
             assert_true(n < 2000);
@@ -473,7 +479,7 @@ static void failures(void **state) {
                     over |= memory;
                 }
                 upload_run_end(&up);
-                assert_memory_equal(&got, &want[5], sizeof got);
+                assert_true(same(&got, &want[5]));
             } else {
                 assert_int_equal(status, dnnl_tp_out_of_memory);
             }
@@ -498,7 +504,7 @@ static void failures(void **state) {
     CHECK_STATUS(test_run_graph(e, s, 2, in, OUT, out, &o), dnnl_tp_deadline_exceeded);
     far_set_delay(0);
     CHECK_OK(test_run_graph(e, s, 2, in, OUT, out, NULL));
-    assert_memory_equal(&got, &want[6], sizeof got);
+    assert_true(same(&got, &want[6]));
     CHECK_OK(dnnl_tp_executable_destroy(e));
     CHECK_OK(dnnl_tp_stream_destroy(s));
     CHECK_OK(dnnl_tp_graph_destroy(g));
@@ -525,7 +531,8 @@ static void times(void **state) {
     dnnl_tp_timing_t t = {.struct_size = sizeof t};
     CHECK_OK(dnnl_tp_executable_timed_run(e, s, 1, up.in, 1, up.out, NULL, &o, &t));
     far_set_delay(0);
-    assert_true(t.mean_ns > LENGTH * (MOST_US / 4) * 1000); /* the delays' mean is MOST_US / 2 */
+    /* The mean of the delays is MOST_US / 2; a GPU's clock does not tell the fake driver's. */
+    assert_true(t.mean_ns > (far_traits.has_controls ? LENGTH * (MOST_US / 4) * 1000 : 0));
     upload_run_end(&up);
     CHECK_OK(dnnl_tp_stream_destroy(s));
     CHECK_OK(dnnl_tp_executable_destroy(e));

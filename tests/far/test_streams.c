@@ -1,6 +1,7 @@
 /* Streams and events of two kinds of engines together: each waits for the other's, with random delays; failures and
  * poison go across; sync, timed runs and traces of work that is done later. */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -190,6 +191,7 @@ static void work_is_done_later(void **state) {
 /* A failure on the one side is the failure of what waits for it on the other; reset makes both good again. */
 static void failures_go_across(void **state) {
     (void)state;
+    if (!far_traits.skips) skip(); /* a GPU runs what was submitted, and its own failures stay */
     far_set_delay(200);
     dnnl_tp_primitive_t here = test_linear(test_engine, N, 1, 1), there = test_linear(far, N, 1, 1);
     dnnl_tp_memory_t x = vector(test_engine, 0), y = vector(far, 0);
@@ -240,7 +242,9 @@ static void times_and_traces(void **state) {
     CHECK_OK(dnnl_tp_stream_set_trace(s, NULL, NULL));
     assert_int_equal(test_trace_info(trace).events, 2);
     char *text = test_trace_text(trace);
-    assert_non_null(strstr(text, "\"engine\":\"far\""));
+    char engine[32];
+    snprintf(engine, sizeof engine, "\"engine\":\"%s\"", far_traits.name);
+    assert_non_null(strstr(text, engine));
     free(text);
     CHECK_OK(dnnl_tp_trace_destroy(trace));
     void *handle;

@@ -2,6 +2,7 @@
  * default delays; what is left at the end of the program fails it. */
 #include "support/far_engine/far_engine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,8 +22,17 @@ __attribute__((constructor)) static void install(void) {
     atexit(end_of_program);
 }
 
+const far_traits_t far_traits = {.name = "cuda"};
+bool far_agrees(const float *x, const float *want, size_t n, float tolerance) {
+    for (size_t i = 0; i < n; ++i)
+        if (!(fabsf(x[i] - want[i]) <= tolerance * (1 + fabsf(want[i])))) return false;
+    return true;
+}
+
 void far_set_delay(int max_us) { fake_cuda_set_delay(max_us); }
 bool far_fail_alloc(int64_t n) { return fake_cuda_fail(n, DTP_CU_OUT_OF_MEMORY); }
+bool far_fail_item(int64_t n) { return fake_cuda_fail_item(n, DTP_CU_ILLEGAL_ADDRESS); }
+void far_fuse(bool can) { (void)can; } /* it can */
 far_stats_t far_stats(void) {
     const fake_cuda_stats_t s = fake_cuda_stats();
     return (far_stats_t){s.blocks, (int64_t)s.bytes, s.launches, s.copies};

@@ -58,6 +58,7 @@ static void append(dtp_gpu_line_t *line, awaited_t *a) {
     a->generation = line->generation;
     *line->awaited_end = a;
     line->awaited_end = &a->next;
+    atomic_fetch_add(&line->num_awaited, 1);
     pthread_mutex_unlock(&line->lock);
     dtp_gpu_line_dirty(line);
 }
@@ -152,6 +153,7 @@ void dtp_gpu_line_look_at_awaited(dtp_gpu_line_t *line, uint64_t seq, uint32_t g
         if (a && a->seq < seq) {
             line->awaited = a->next;
             if (!line->awaited) line->awaited_end = &line->awaited;
+            atomic_fetch_sub(&line->num_awaited, 1);
         } else {
             a = NULL;
         }

@@ -44,7 +44,7 @@ static void drop_locked(mark_t *m) {
 static dnnl_tp_status_t fetch_word(dtp_gpu_line_t *line, mark_t *m) {
     if (!line->word_used) return dnnl_tp_success;
     const dtp_cu_ptr_t word = dtp_cu_ptr(line->word);
-    DTP_TRY(DTP_CU(line->gpu, cuMemcpyDtoHAsync, &m->word, word, sizeof m->word, line->stream));
+    DTP_TRY(dtp_gpu_line_copy_locked(line, DTP_COPY_TO_HOST, &m->word, line->word, sizeof m->word));
     DTP_TRY(DTP_CU(line->gpu, cuMemsetD8Async, word, 0, sizeof m->word, line->stream));
     line->word_used = false;
     m->has_word = true;
@@ -457,6 +457,7 @@ void dtp_gpu_line_close(dtp_gpu_line_t *line) {
         dtp_gpu_free_on(line->engine, line->word, line->stream);
         dtp_gpu_free_on(line->engine, line->scratch, line->stream);
         if (line->owns_stream) (void)cu->cuStreamSynchronize(line->stream);
+        dtp_gpu_line_drop_stages(line);
         for (mark_t *m; (m = line->marks) != NULL;) {
             line->marks = m->all;
             destroy_mark(line, m);

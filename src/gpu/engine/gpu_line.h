@@ -62,6 +62,7 @@ struct dtp_gpu_line {
     dnnl_tp_status_t poison;
     char text[DTP_EVENT_TEXT];
     struct awaited *awaited, **awaited_end; /* events that the stream waits for, in order */
+    _Atomic int num_awaited;
     _Atomic uint32_t *flags;                /* pinned words that they write */
     dtp_cu_ptr_t flags_there;
     uint16_t free_flag[256];
@@ -75,6 +76,8 @@ struct dtp_gpu_line {
     struct mark *marks;             /* all that were made */
     dtp_data_error_t *word; /* on the device: of executions outside runs; NULL: none has checked data */
     bool word_used;
+    struct stage *stages;    /* pinned memory of copies: gpu_copy.c */
+    _Atomic uint64_t staged; /* the last of them is done when completed has reached it */
     char *scratch;
     bool profiles, in_item; /* items are between stamps; one has begun and not ended */
     size_t scratch_bytes;
@@ -110,6 +113,9 @@ void dtp_gpu_line_reset(dtp_gpu_line_t *line);
 dnnl_tp_status_t dtp_gpu_line_await(dtp_gpu_line_t *line, dtp_event_t *event);
 /* Events of lines: source is the line, seq its mark. */
 extern const dtp_event_vtbl_t dtp_gpu_event;
+/* A copy in the order of the stream, also where that waits for the host. The context is current. */
+dnnl_tp_status_t dtp_gpu_line_copy(dtp_gpu_line_t *line, dtp_copy_t how, void *to, const void *from,
+                                   size_t bytes);
 /* The next mark that settles writes to *ns when the stream had come so far, by the device's clock, in CLOCK_MONOTONIC. The context is
  * current. */
 dnnl_tp_status_t dtp_gpu_line_stamp(dtp_gpu_line_t *line, int64_t *ns);

@@ -52,5 +52,10 @@ void dtp_gpu_line_look_at_stamps(dtp_gpu_line_t *line, uint64_t seq);
 /* Those that are left, and the words, at the end; the context is current. */
 void dtp_gpu_line_drop_stamps(dtp_gpu_line_t *line);
 void dtp_gpu_line_drop_awaited(dtp_gpu_line_t *line);
+/* dtp_gpu_line_copy for who has submit_lock. */
+dnnl_tp_status_t dtp_gpu_line_copy_locked(dtp_gpu_line_t *line, dtp_copy_t how, void *to, const void *from,
+                                          size_t bytes);
+/* The context is current, the stream done. */
+void dtp_gpu_line_drop_stages(dtp_gpu_line_t *line);
 
 #endif

@@ -130,6 +130,11 @@ static dnnl_tp_status_t gpu_execute(dnnl_tp_stream_t stream, const dtp_primitive
 
 /* ---- Copies ------------------------------------------------------------------------------------------ */
 
+dnnl_tp_status_t dtp_gpu_copy(const dtp_exec_ctx_t *ctx, dtp_copy_t how, void *to, const void *from,
+                              size_t bytes) {
+    return bytes ? dtp_gpu_line_copy(line_of(ctx->stream), how, to, from, bytes) : dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_gpu_stream_copy(dnnl_tp_stream_t stream, dtp_copy_t how, void *to, const void *from,
                                      size_t bytes) {
     dtp_gpu_t *gpu = line_of(stream)->gpu;

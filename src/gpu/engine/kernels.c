@@ -76,16 +76,4 @@ dnnl_tp_status_t dtp_gpu_launch_threads(const dtp_exec_ctx_t *ctx, dtp_cu_functi
                           args);
 }
 
-dnnl_tp_status_t dtp_gpu_copy(const dtp_exec_ctx_t *ctx, dtp_copy_t how, void *to, const void *from,
-                              size_t bytes) {
-    if (!bytes) return dnnl_tp_success;
-    dtp_gpu_t *gpu;
-    const dtp_cu_stream_t stream = dtp_gpu_stream_of(ctx->stream, &gpu);
-    switch (how) {
-    case DTP_COPY_TO_ENGINE: return DTP_CU(gpu, cuMemcpyHtoDAsync, dtp_cu_ptr(to), from, bytes, stream);
-    case DTP_COPY_TO_HOST: return DTP_CU(gpu, cuMemcpyDtoHAsync, to, dtp_cu_ptr(from), bytes, stream);
-    default: return DTP_CU(gpu, cuMemcpyDtoDAsync, dtp_cu_ptr(to), dtp_cu_ptr(from), bytes, stream);
-    }
-}
-
 const dtp_gpu_device_t *dtp_gpu_device(const dtp_pd_t *pd) { return &dtp_gpu_of(pd->engine)->gpu->info; }

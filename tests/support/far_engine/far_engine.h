@@ -21,6 +21,17 @@
 enum { FAR_DEVICES = 2 };
 extern const dtp_engine_vtbl_t far_engine_vtbl;
 
+/* What tests must know of the engine that stands here: this one, or the CUDA engine (tests/gpu/far_on_fake.c). */
+typedef struct {
+    const char *name;
+    bool has_controls; /* all that this file offers */
+    bool skips;        /* what was submitted behind a failure is not run, and a failure is over after a reset */
+    bool blocked;      /* knows layouts with padding */
+} far_traits_t;
+extern const far_traits_t far_traits;
+/* Are n floats what the CPU computed: to the bit, or where kernels are others |x - want| <= tolerance (1 + |want|)? */
+bool far_agrees(const float *x, const float *want, size_t n, float tolerance);
+
 /* Longest delay of an item from now on; 0 = none. */
 void far_set_delay(int max_us);
 /* From now on the n-th (0 = the next) allocation of far memory, or item of a stream, fails once; < 0: none. True if the
