@@ -14,10 +14,10 @@
 
 enum { DTP_GPU_MAX_DEVICES = 64 };
 
-/* What is added to the device's clock to get CLOCK_MONOTONIC lies between these (gpu_stamp.c). */
+/* What is added to the device's clock to get CLOCK_MONOTONIC (gpu_stamp.c). */
 typedef struct {
     bool known;
-    int64_t least, most;
+    int64_t offset;
 } dtp_gpu_clock_t;
 
 typedef struct dtp_gpu {

@@ -69,6 +69,7 @@ struct dtp_gpu_line {
     int free_flags;
     struct stamp *stamps, **stamps_end, *free_stamps; /* times that the stream writes, in order */
     struct stamp_chunk *stamp_chunks;
+    int64_t latest_ns;  /* the last time that was written */
     int64_t item_ns[2]; /* profiles: when the last item that has settled began and ended */
     /* Of those who submit: */
     struct mark *fetched; /* holds what kernels found, but could not be recorded: it is the next mark */

@@ -1,9 +1,9 @@
 /* Stamps: times of the device, in nanoseconds of CLOCK_MONOTONIC.
  *
  * A kernel of one thread writes the device's clock to a word of pinned memory; the mark behind it turns it into the host's time, without
- * a call of the driver, since its callbacks settle marks, too. What the device's clock said at which time of the host is known from
- * the stamps themselves: each was written after it was submitted, and before it was seen. The bounds get tighter with each that is
- * submitted to an idle stream or seen at once; bounds that contradict them tell that the clocks have drifted apart, and replace them. */
+ * a call of the driver, since its callbacks settle marks, too. What must be added to the device's clock is known from the stamps themselves:
+ * each was written after it was submitted and before it was seen. What is added changes only where a stamp shows that it is too little or
+ * too much, since durations and order are what times are read for; no stamp of a stream lies in front of an earlier one. */
 #include "gpu/engine/gpu_line_parts.h"
 #include "gpu/engine/stamp_args.h"
 
@@ -98,7 +98,7 @@ void dtp_gpu_line_forget_stamps(dtp_gpu_line_t *line, const int64_t *ns, int n) 
 
 /* ---- The device's clock ------------------------------------------------------------------------------ */
 
-/* What must be added to the device's time, narrowed by what these stamps tell. */
+/* What is added to the device's clock, after what these stamps tell. */
 static int64_t offset_of(dtp_gpu_t *gpu, const stamp_t *s, int64_t now_ns) {
     int64_t least = INT64_MIN, most = INT64_MAX;
     for (; s; s = s->next) {
@@ -108,10 +108,9 @@ static int64_t offset_of(dtp_gpu_t *gpu, const stamp_t *s, int64_t now_ns) {
     }
     pthread_mutex_lock(&gpu->lock);
     dtp_gpu_clock_t *c = &gpu->clock;
-    if (!c->known || least > c->most || most < c->least) *c = (dtp_gpu_clock_t){true, least, most};
-    c->least = dtp_max64(c->least, least);
-    c->most = dtp_min64(c->most, most);
-    const int64_t offset = c->least + (c->most - c->least) / 2;
+    if (!c->known) *c = (dtp_gpu_clock_t){true, least + (most - least) / 2};
+    c->offset = dtp_min64(dtp_max64(c->offset, least), most);
+    const int64_t offset = c->offset;
     pthread_mutex_unlock(&gpu->lock);
     return offset;
 }
@@ -130,7 +129,9 @@ void dtp_gpu_line_look_at_stamps(dtp_gpu_line_t *line, uint64_t seq) {
     pthread_mutex_lock(&line->lock);
     for (stamp_t *s = first, *next; s; s = next) {
         next = s->next;
-        if (s->ns) *s->ns = atomic_load_explicit(s->word, memory_order_relaxed) + offset;
+        line->latest_ns =
+            dtp_max64(line->latest_ns, atomic_load_explicit(s->word, memory_order_relaxed) + offset);
+        if (s->ns) *s->ns = line->latest_ns;
         give_locked(line, s);
     }
     pthread_mutex_unlock(&line->lock);
