@@ -1,5 +1,5 @@
 /* The CUDA engine on the fake driver where tests of a far engine (support/far_engine/far_engine.h) expect one: two devices, the
- * default delays; what is left at the end of the program fails it. */
+ * default delays; what is left at the end of the program fails it. With FAKE_CUBLASLT in the environment there is a cuBLASLt. */
 #include "support/far_engine/far_engine.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "gpu/driver/cu_api.h"
-#include "gpu/fake/fake_cuda.h"
+#include "gpu/driver/lt_api.h"
+#include "gpu/fake/fake_lt.h"
 
 static void end_of_program(void) {
     if (fake_cuda_report(stderr)) _exit(1);
@@ -19,6 +20,7 @@ __attribute__((constructor)) static void install(void) {
     const char *seed = getenv("DNNL_TP_TEST_SEED");
     if (seed) fake_cuda_set_seed(strtoull(seed, NULL, 0));
     dtp_cu_set_for_test(fake_cuda_table());
+    if (getenv("FAKE_CUBLASLT")) dtp_lt_set_for_test(fake_lt_table());
     atexit(end_of_program);
 }
 

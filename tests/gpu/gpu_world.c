@@ -73,3 +73,27 @@ dnnl_tp_status_t gpu_step(dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream
     const dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_DST, x}};
     return dnnl_tp_primitive_execute(primitive, stream, 2, args);
 }
+
+dnnl_tp_primitive_t gpu_product(dnnl_tp_engine_t engine) {
+    dnnl_tp_memory_desc_t matrix, row;
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    const dnnl_tp_dims_t dims = {GPU_SIDE, GPU_SIDE}, row_dims = {1, GPU_SIDE};
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&matrix, 2, dims, dnnl_tp_f32, dnnl_tp_ab));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&row, 2, row_dims, dnnl_tp_f32, dnnl_tp_ab));
+    CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, engine, matrix, matrix, row, matrix, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(matrix));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(row));
+    return p;
+}
+
+dnnl_tp_status_t gpu_multiply(dnnl_tp_primitive_t product, dnnl_tp_stream_t stream, void *operands,
+                              void *dst) {
+    const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, operands},
+                                          {DNNL_TP_ARG_WEIGHTS, operands},
+                                          {DNNL_TP_ARG_BIAS, operands},
+                                          {DNNL_TP_ARG_DST, dst}};
+    return dnnl_tp_primitive_execute_handles(product, stream, 4, args);
+}

@@ -22,5 +22,11 @@ float gpu_value(dnnl_tp_memory_t memory); /* of all; not a number: they differ *
 dnnl_tp_primitive_t gpu_linear(dnnl_tp_engine_t engine, float a, float b);
 dnnl_tp_status_t gpu_step(dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream, dnnl_tp_memory_t x);
 dnnl_tp_stream_t gpu_stream(void);
+/* dst = src weights + bias, of vectors that begin with matrices of GPU_SIDE rows and columns; its handles are those of one vector
+ * but dst, which is the other one. */
+enum { GPU_SIDE = 16 };
+dnnl_tp_primitive_t gpu_product(dnnl_tp_engine_t engine);
+dnnl_tp_status_t gpu_multiply(dnnl_tp_primitive_t product, dnnl_tp_stream_t stream, void *operands,
+                              void *dst);
 
 #endif

@@ -1,9 +1,10 @@
 /* What the host does from the call to the launch, in nanoseconds: the driver's part does nothing here.
- *   gpu_host_cost        an execution by memories, by handles; runs of graphs
+ *   gpu_host_cost        an execution by memories, by handles; a product by cuBLASLt; runs of graphs
  * Minimum and median of rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gpu/driver/lt_api.h"
 #include "gpu/gpu_world.h"
 #include "gpu/idle_driver.h"
 #include "gpu/idle_graphs.h"
@@ -46,6 +47,29 @@ static void measure_executions(void) {
     CHECK_OK(dnnl_tp_stream_destroy(s));
 }
 
+/* By cuBLASLt, which does nothing either. */
+static void measure_products(void) {
+    void *operands, *dst;
+    double product[ROUNDS];
+    dnnl_tp_stream_t s = gpu_stream();
+    dnnl_tp_memory_t x = gpu_vector(gpu, 1), y = gpu_vector(gpu, 0);
+    dnnl_tp_primitive_t p = gpu_product(gpu);
+    CHECK_OK(dnnl_tp_memory_get_data_handle(x, &operands));
+    CHECK_OK(dnnl_tp_memory_get_data_handle(y, &dst));
+    idle_driver_set(DRIVER_IS_IDLE);
+    for (int r = 0; r < ROUNDS; ++r) {
+        const int64_t begin = dtp_now_ns();
+        for (int i = 0; i < CALLS; ++i) CHECK_OK(gpu_multiply(p, s, operands, dst));
+        product[r] = (double)(dtp_now_ns() - begin) / CALLS;
+    }
+    idle_driver_set(DRIVER_WORKS);
+    tell("a product by cuBLASLt", product);
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_memory_destroy(x));
+    CHECK_OK(dnnl_tp_memory_destroy(y));
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+}
+
 /* Of one round, for a run. */
 static double time_runs(const idle_graph_t *g) {
     const int runs = CALLS / g->launches;
@@ -82,6 +106,9 @@ int main(void) {
     idle_driver_install();
     CHECK_OK(dnnl_tp_engine_create(&gpu, dnnl_tp_gpu, 0));
     measure_executions();
+    idle_cublaslt_install();
+    measure_products();
+    dtp_lt_set_for_test(NULL);
     measure_graphs();
     CHECK_OK(dnnl_tp_engine_destroy(gpu));
     return fake_cuda_report(stderr);

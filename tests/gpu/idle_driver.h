@@ -14,6 +14,8 @@ typedef enum { DRIVER_WORKS, DRIVER_LAUNCHES_NOTHING, DRIVER_IS_IDLE } driver_mo
 
 /* Installs the driver, before the first engine is made: it works. */
 void idle_driver_install(void);
+/* And a cuBLASLt, whose products are counted as launches. */
+void idle_cublaslt_install(void);
 /* While it is idle nothing new may be made: run once before, while it launches nothing. */
 void idle_driver_set(driver_mode_t mode);
 

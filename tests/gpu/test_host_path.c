@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "gpu/driver/lt_api.h"
 #include "gpu/gpu_world.h"
 #include "gpu/idle_driver.h"
 #include "gpu/idle_graphs.h"
@@ -82,6 +83,36 @@ static void executions(void **state) {
     CHECK_OK(dnnl_tp_stream_destroy(s));
 }
 
+/* A product by cuBLASLt is one call of it. */
+static void products(void **state) {
+    (void)state;
+    enum { CALLS = 100 };
+    void *operands, *dst;
+    idle_cublaslt_install();
+    dnnl_tp_stream_t s = gpu_stream();
+    dnnl_tp_memory_t x = gpu_vector(gpu, 1), y = gpu_vector(gpu, 0);
+    dnnl_tp_primitive_t p = gpu_product(gpu);
+    CHECK_OK(dnnl_tp_memory_get_data_handle(x, &operands));
+    CHECK_OK(dnnl_tp_memory_get_data_handle(y, &dst));
+    CHECK_OK(gpu_multiply(p, s, operands, dst));
+    CHECK_OK(dnnl_tp_stream_wait(s));
+    idle_driver_set(DRIVER_IS_IDLE);
+    begin();
+    for (int i = 0; i < CALLS; ++i) CHECK_OK(gpu_multiply(p, s, operands, dst));
+    const counts_t c = counts();
+    idle_driver_set(DRIVER_WORKS);
+    assert_int_equal(c.allocations, 0);
+    assert_int_equal(c.locks, 0);
+    assert_int_equal(c.calls.launches, CALLS);
+    assert_int_equal(c.calls.contexts, 2 * CALLS);
+    assert_int_equal(fake_cuda_stats().products, 1);
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_memory_destroy(x));
+    CHECK_OK(dnnl_tp_memory_destroy(y));
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+    dtp_lt_set_for_test(NULL);
+}
+
 static counts_t counts_of_a_run(idle_graph_t *g) {
     idle_driver_set(DRIVER_IS_IDLE);
     begin();
@@ -118,6 +149,7 @@ static void runs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(executions, setup, gpu_teardown),
+        cmocka_unit_test_setup_teardown(products, setup, gpu_teardown),
         cmocka_unit_test_setup_teardown(runs, setup, gpu_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -465,8 +465,10 @@ static void tells_what_the_device_found(void **state) {
     product_t q = begin(&usual, 0);
     dnnl_tp_stream_t s = gpu_stream();
     fake_cuda_drain();
+    fake_cuda_hold(true);
     (void)fake_cuda_fail_item(0, DTP_CU_ILLEGAL_ADDRESS);
     CHECK_OK(submit(&q, &usual, s));
+    fake_cuda_hold(false);
     CHECK_STATUS(dnnl_tp_stream_wait(s), dnnl_tp_runtime_error);
     assert_non_null(strstr(dnnl_tp_last_error(), "CUDA_ERROR_ILLEGAL_ADDRESS"));
     CHECK_STATUS(submit(&q, &usual, s), dnnl_tp_runtime_error);
@@ -502,8 +504,10 @@ static void missing_waits_are_found(void **state) {
     (void)state;
     product_t q = begin(&usual, 0);
     dnnl_tp_stream_t s = gpu_stream(), t = gpu_stream();
+    fake_cuda_hold(true);
     CHECK_OK(submit(&q, &usual, s));
     CHECK_OK(submit(&q, &usual, t));
+    fake_cuda_hold(false);
     const dnnl_tp_status_t one = dnnl_tp_stream_wait(s), other = dnnl_tp_stream_wait(t);
     assert_true(one || other);
     assert_non_null(strstr(fake_cuda_trap(), "a product overwrites what another stream"));

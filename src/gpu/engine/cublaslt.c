@@ -34,9 +34,12 @@ static dtp_lt_status_t need_handle(dtp_gpu_t *gpu, dtp_gpu_lt_t *lt) {
 
 dnnl_tp_status_t dtp_gpu_lt_begin(const dtp_pd_t *pd, dtp_gpu_lt_t *lt) {
     dtp_gpu_t *gpu = dtp_gpu_of(pd->engine)->gpu;
-    lt->calls = dtp_lt();
-    if (!lt->calls) return dtp_answer(dnnl_tp_unimplemented, DTP_NO_LIBRARY, "%s", dtp_lt_reason());
     DTP_TRY(dtp_gpu_enter(gpu));
+    lt->calls = dtp_lt();
+    if (!lt->calls) {
+        dtp_gpu_leave(gpu);
+        return dtp_answer(dnnl_tp_unimplemented, DTP_NO_LIBRARY, "%s", dtp_lt_reason());
+    }
     const dtp_lt_status_t status = need_handle(gpu, lt);
     if (status == DTP_LT_SUCCESS) return dnnl_tp_success;
     dtp_gpu_leave(gpu);
