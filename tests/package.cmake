@@ -32,7 +32,7 @@ package_test(operators quick)
 package_test(install full)
 package_test(deb full)
 package_test(cross full)
-set_tests_properties(package_install package_deb package_cross PROPERTIES PROCESSORS 2)
+set_tests_properties(package_install package_deb package_cross PROPERTIES COST 30)
 
 # doc_code(PAGE FILE): the first block of C of a page, for tests/readme to compile as it is printed there.
 function(doc_code page file)

@@ -115,31 +115,58 @@ void bd_conv_fill(const bd_prb_t *p, int i, double *v, bool perf) {
     bd_fill_ints(v, bd_elems(t), t->arg, -32, 32, ldexp(1, 24) / (32. * 32 * depth(p)));
 }
 
+/* A dimension of space; those that the problem lacks have one place. */
+typedef struct {
+    int64_t in, out, kernel, stride, pad, step; /* step: between taps */
+} space_t;
+
+static space_t space_of(const bd_prb_t *p, int d) {
+    if (d < 0) return (space_t){1, 1, 1, 1, 0, 1};
+    return (space_t){p->vd[BD_WIN_IN][d],     p->vd[BD_WIN_OUT][d], p->vd[BD_WIN_KERNEL][d],
+                     p->vd[BD_WIN_STRIDE][d], p->vd[BD_WIN_PAD][d], p->vd[BD_WIN_DILATION][d] + 1};
+}
+
+/* Adds a tap's products to a row of sums: those whose place in src, from `first` on, is inside. */
+static void add_tap(const space_t *x, int64_t first, const double *src, double wei, double *sum) {
+    const int64_t low = first < 0 ? (-first + x->stride - 1) / x->stride : 0,
+                  end = first < x->in ? (x->in - 1 - first) / x->stride + 1 : 0,
+                  high = end < x->out ? end : x->out;
+    if (x->stride == 1)
+        for (int64_t o = low; o < high; ++o) sum[o] += src[first + o] * wei;
+    else
+        for (int64_t o = low; o < high; ++o) sum[o] += src[first + o * x->stride] * wei;
+}
+
+/* Rows of dst: each element's products are added tap by tap, and by channels in each tap. */
 static void ref(const bd_prb_t *p, double *const *v) {
     const bd_tensor_t *t = &p->t[BD_CONV_DST];
     const int sp = p->vd_nd[0], bia = bd_find_arg(p, DNNL_TP_ARG_BIAS);
     const int64_t g = bd_conv_groups(p), ic = p->vd[0][BD_CONV_IC] / g, oc = p->vd[0][BD_CONV_OC] / g,
                   n = bd_elems(t);
-    int64_t pos[BD_MAX_NDIMS] = {0}, tap[3], at[3], image = 1, kernel = 1;
-    for (int d = 0; d < sp; ++d) image *= p->vd[BD_WIN_IN][d], kernel *= p->vd[BD_WIN_KERNEL][d];
-    for (int64_t i = 0; i < n; ++i) {
-        const double *src = v[BD_CONV_SRC] +
-                            (pos[0] * p->vd[0][BD_CONV_IC] + pos[1] / (oc ? oc : 1) * ic) * image,
+    const space_t z = space_of(p, sp - 3), y = space_of(p, sp - 2), x = space_of(p, sp - 1);
+    const int64_t image = z.in * y.in * x.in, kernel = z.kernel * y.kernel * x.kernel;
+    int64_t pos[BD_MAX_NDIMS] = {0};
+    double *sum = n ? calloc((size_t)x.out, sizeof *sum) : NULL;
+    for (int64_t i = 0; sum && i < n; i += x.out) {
+        const double *src = v[BD_CONV_SRC] + (pos[0] * p->vd[0][BD_CONV_IC] + pos[1] / oc * ic) * image,
                      *wei = v[BD_CONV_WEI] + pos[1] * ic * kernel;
-        double x = 0;
-        tap[0] = -1;
-        while (bd_window_next(p, pos + 2, tap, at)) {
-            int64_t s = 0, w = 0;
-            for (int d = 0; d < sp; ++d) {
-                s = s * p->vd[BD_WIN_IN][d] + at[d];
-                w = w * p->vd[BD_WIN_KERNEL][d] + tap[d];
-            }
-            for (int64_t c = 0; c < ic; ++c) x += src[c * image + s] * wei[c * kernel + w];
+        const int64_t oz = sp > 2 ? pos[2] : 0, oy = sp > 1 ? pos[sp] : 0;
+        memset(sum, 0, (size_t)x.out * sizeof *sum);
+        for (int64_t tap = 0; tap < kernel; ++tap) {
+            const int64_t iz = oz * z.stride - z.pad + tap / x.kernel / y.kernel * z.step,
+                          iy = oy * y.stride - y.pad + tap / x.kernel % y.kernel * y.step,
+                          ix = tap % x.kernel * x.step - x.pad;
+            if (iz < 0 || iz >= z.in || iy < 0 || iy >= y.in) continue;
+            for (int64_t c = 0; c < ic; ++c)
+                add_tap(&x, ix, src + ((c * z.in + iz) * y.in + iy) * x.in, wei[c * kernel + tap], sum);
         }
-        if (bia >= 0) x += v[bia][pos[1]];
-        v[BD_CONV_DST][i] = bd_attr_finish(p, v, x, v[BD_CONV_DST][i], pos);
-        bd_next(t->nd, t->d, pos);
+        for (int64_t o = 0; o < x.out; ++o) {
+            if (bia >= 0) sum[o] += v[bia][pos[1]];
+            v[BD_CONV_DST][i + o] = bd_attr_finish(p, v, sum[o], v[BD_CONV_DST][i + o], pos);
+            bd_next(t->nd, t->d, pos);
+        }
     }
+    free(sum);
 }
 
 void bd_conv_judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
