@@ -93,7 +93,8 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
   add_library(dnnl_tp_far_on_fake OBJECT gpu/far_on_fake.c)
   target_link_libraries(dnnl_tp_far_on_fake PUBLIC dnnl_tp_test_support PRIVATE dnnl_tp_fake_cuda dnnl_tp_build_flags)
   foreach(source IN ITEMS exec/compile/test_bert exec/compile/test_ops exec/compile/test_parts exec/compile/test_known_if far/test_data
-      far/test_streams far/test_memory far/test_times far/test_graphs far/test_kinds far/test_fusion)
+      far/test_streams far/test_memory far/test_times far/test_graphs far/test_kinds far/test_fusion
+      exec/run/test_regions exec/run/test_random_programs)
     string(REGEX REPLACE "^.*/test_" "exec_" name ${source})
     add_executable(test_gpu_${name} ${CMAKE_CURRENT_SOURCE_DIR}/${source}.c $<TARGET_OBJECTS:dnnl_tp_far_on_fake>)
     target_link_libraries(test_gpu_${name} PRIVATE dnnl_tp_test_support dnnl_tp_fake_cuda dnnl_tp_build_flags Threads::Threads)
@@ -109,7 +110,7 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
     set_tests_properties(gpu_cts_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
   endforeach()
   set_tests_properties(gpu_cts_attention gpu_cts_exact_types gpu_cts_matmul PROPERTIES LABELS full TIMEOUT 900 COST 100)
-  set_tests_properties(gpu_exec_kinds PROPERTIES LABELS full)
+  set_tests_properties(gpu_exec_kinds gpu_exec_regions PROPERTIES LABELS full)
   add_test(NAME gpu_exec_ops_lt COMMAND test_gpu_exec_ops) # products by cuBLASLt
   set_tests_properties(gpu_exec_ops_lt PROPERTIES LABELS quick TIMEOUT ${quick_timeout} ENVIRONMENT "FAKE_CUBLASLT=1")
   set_tests_properties(gpu_exec_bert PROPERTIES LABELS full TIMEOUT 3600 COST 1000) # interprets minutes, so it begins first

@@ -203,9 +203,51 @@ static int add_host(program_t *p, block_t *b, kind_t kind, int nin, const int *i
     return out;
 }
 
+static dnnl_tp_value_t plain_op(block_t *b, dnnl_tp_op_kind_t kind, dnnl_tp_value_t x, dnnl_tp_value_t y) {
+    const dnnl_tp_value_t in[2] = {x, y};
+    dnnl_tp_value_t v;
+    MUST(dnnl_tp_graph_op(b->graph, kind, "t", 2, in, 0, NULL, 1, &v));
+    return v;
+}
+static dnnl_tp_value_t number(block_t *b, dnnl_tp_data_type_t type, int x) {
+    const int32_t i = x;
+    const float f = (float)x;
+    dnnl_tp_value_t v;
+    MUST(dnnl_tp_graph_constant(b->graph, &v, "n", type, 0, NULL, type == dnnl_tp_f32 ? (const void *)&f : &i, 0,
+                                NULL, NULL));
+    return v;
+}
+/* What add_host does with closures, as graph operators: max(limit - x, 0), x being an s32 scalar or the largest
+ * element of a {2, 2} value; or x + limit. */
+static int add_plain(program_t *p, block_t *b, kind_t kind, int in, bool scalar, int limit) {
+    static const int64_t all[] = {0, 1};
+    const dnnl_tp_op_attr_t axes = {dnnl_tp_op_attr_axes, dnnl_tp_op_attr_s64, 2, all};
+    const dnnl_tp_data_type_t type = scalar ? dnnl_tp_s32 : dnnl_tp_f32;
+    dnnl_tp_value_t x = in;
+    if (!scalar) MUST(dnnl_tp_graph_op(b->graph, dnnl_tp_op_reduce_max, "m", 1, &x, 1, &axes, 1, &x));
+    stmt_t *s = new_stmt(p, b, kind);
+    s->nin = 1;
+    s->in[0] = in;
+    s->limit = limit;
+    s->nout = 1;
+    s->out[0] = kind == OP_COUNT ? plain_op(b, dnnl_tp_op_add, x, number(b, type, limit))
+                                 : plain_op(b, dnnl_tp_op_maximum,
+                                            plain_op(b, dnnl_tp_op_subtract, number(b, type, limit), x),
+                                            number(b, type, 0));
+    return s->out[0];
+}
+static int add_test(program_t *p, block_t *b, int in, bool scalar, dnnl_tp_data_type_t type, int limit) {
+    return p->opts.no_closures ? add_plain(p, b, OP_TEST, in, scalar, limit)
+                               : add_host(p, b, OP_TEST, 1, &in, type, limit);
+}
+static int add_count(program_t *p, block_t *b, int in, int step) {
+    return p->opts.no_closures ? add_plain(p, b, OP_COUNT, in, true, step)
+                               : add_host(p, b, OP_COUNT, 1, &in, dnnl_tp_s32, step);
+}
+
 static void add_op(program_t *p, block_t *b) {
     int in[MAX_IN];
-    if ((int)rnd(p, 100) >= p->opts.primitives) {
+    if ((int)rnd(p, 100) >= p->opts.primitives && !p->opts.no_closures) {
         int nin = 1 + (int)rnd(p, MAX_IN);
         for (int i = 0; i < nin; ++i) in[i] = pick(p, b);
         see(b, add_host(p, b, OP_HOST, nin, in, dnnl_tp_f32, 0));
@@ -255,7 +297,7 @@ static dnnl_tp_graph_t region(dnnl_tp_graph_t parent) {
 }
 
 static void add_if(program_t *p, block_t *b, int size, int depth) {
-    int in = pick(p, b), pred = add_host(p, b, OP_TEST, 1, &in, any_type(p), 40 + (int)rnd(p, 160));
+    int in = pick(p, b), pred = add_test(p, b, in, false, any_type(p), 40 + (int)rnd(p, 160));
     block_t *sub[2];
     dnnl_tp_graph_t graph[2];
     int nout = (int)rnd(p, 4), yield[2][MAX_VARS];
@@ -300,10 +342,10 @@ static void add_while(program_t *p, block_t *b, int size, int depth) {
         if (i != at) see(c, v);
     }
     if (rnd(p, 3) == 0) fill(p, c, 1 + (int)rnd(p, 3), rnd(p, 4) ? 0 : depth - 1);
-    w.cond_out = add_host(p, c, OP_TEST, 1, &w.vars[at], any_type(p), (int)rnd(p, 6));
+    w.cond_out = add_test(p, c, w.vars[at], true, any_type(p), (int)rnd(p, 6));
     block_t *y = new_block(p, c, body);
     if (rnd(p, 8)) fill(p, y, 1 + (int)rnd(p, (uint32_t)size), depth - 1);
-    int next = add_host(p, y, OP_COUNT, 1, &w.vars[at], dnnl_tp_s32, 1 + (int)rnd(p, 2));
+    int next = add_count(p, y, w.vars[at], 1 + (int)rnd(p, 2));
     for (int i = 0; i < w.nin; ++i) {
         w.yield[0][i] = i == at ? next : pick(p, y);
         /* Unchanged, rotated, from outside. */
@@ -379,10 +421,10 @@ static void make_functions(program_t *p) {
     for (int i = 0; i < n; ++i) {
         block_t *b = p->functions[i]->block;
         fill(p, b, 1 + (int)rnd(p, 5), 1);
-        int pred = add_host(p, b, OP_TEST, 1, &p->functions[i]->in[1], any_type(p), 1);
+        int pred = add_test(p, b, p->functions[i]->in[1], true, any_type(p), 1);
         dnnl_tp_graph_t more = region(b->graph);
         block_t *then = new_block(p, b, b->graph), *other = new_block(p, b, more);
-        int d = add_host(p, other, OP_COUNT, 1, &p->functions[i]->in[1], dnnl_tp_s32, -1);
+        int d = add_count(p, other, p->functions[i]->in[1], -1);
         for (int k = 1 + (int)rnd(p, 2); k > 0; --k) {
             fill(p, other, (int)rnd(p, 3), 0);
             add_call(p, other, d);
@@ -470,6 +512,12 @@ static void copy_all(float (*env)[ELEMS], int n, const int *from, const int *to)
     for (int i = 0; i < n; ++i) memcpy(env[to[i]], t[i], sizeof t[i]);
 }
 
+static float largest(const float *x, int n) {
+    float y = x[0];
+    for (int i = 1; i < n; ++i) y = x[i] > y ? x[i] : y;
+    return y;
+}
+
 static uint64_t step(program_t *p, const stmt_t *s, float (*env)[ELEMS]) {
     const float *in[MAX_IN];
     int n[MAX_IN];
@@ -485,12 +533,14 @@ static uint64_t step(program_t *p, const stmt_t *s, float (*env)[ELEMS]) {
             MUST(dnnl_tp_graph_value_info(p->graph, s->in[0], &info));
             n[0] = info.ndims ? ELEMS : 1;
         }
-        h = hash_of(s->id, s->nin, in, n);
+        if (!p->opts.no_closures) h = hash_of(s->id, s->nin, in, n);
     }
     switch (s->kind) {
     case OP_HOST: combine(s->id, s->nin, in, env[s->out[0]]); break;
     case OP_COUNT: env[s->out[0]][0] = in[0][0] + (float)s->limit; break;
-    case OP_TEST: env[s->out[0]][0] = in[0][0] < (float)s->limit; break;
+    case OP_TEST:
+        env[s->out[0]][0] = (p->opts.no_closures ? largest(in[0], n[0]) : in[0][0]) < (float)s->limit;
+        break;
     case OP_PRIMITIVE: primitive(s->op, env[s->in[0]], env[s->in[s->nin - 1]], env[s->out[0]]); break;
     case OP_IF: {
         int b = env[s->in[0]][0] != 0 ? 0 : 1;

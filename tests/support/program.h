@@ -20,6 +20,7 @@ typedef struct {
     int functions;  /* how many */
     int primitives; /* share of operators that are primitives, in percent */
     int spin;       /* host closures waste up to so many rounds and yield now and then */
+    int no_closures; /* 1: predicates, counters and all else are graph operators, and the hash stays 0 */
 } program_opts_t;
 
 typedef struct program program_t;

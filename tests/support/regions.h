@@ -1,9 +1,10 @@
-/* Control flow on s32 scalars: host operators, builders that stop the test when something fails, and runs
+/* Control flow on s32 scalars: host operators, which are graph operators of the same meaning on engines without closures; builders that stop the test when something fails, and runs
  * whose outputs are known. */
 #ifndef DTP_TESTS_REGIONS_H
 #define DTP_TESTS_REGIONS_H
 
 #include "support/check.h"
+#include "support/upload.h"
 #include "support/world.h"
 
 typedef dnnl_tp_value_t val_t;
@@ -25,6 +26,9 @@ host_t host_collatz;
 /* arg: an _Atomic int that counts calls; one that is taken down to -1 and says whether it was positive. */
 host_t host_count, host_countdown;
 
+/* Ends the test where the engine runs no closures. */
+void need_closures(void);
+/* A closure, on every engine. */
 val_t graph_host(dnnl_tp_graph_t g, host_t *fn, void *arg, int nin, const val_t *in);
 val_t graph_op1(dnnl_tp_graph_t g, host_t *fn, val_t a);
 val_t graph_op2(dnnl_tp_graph_t g, host_t *fn, val_t a, val_t b);

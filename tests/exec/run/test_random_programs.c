@@ -9,22 +9,26 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "dnnl_tp/dnnl_tp_event.h"
 #include "exec/run/executable.h"
 #include "support/program.h"
+#include "support/upload.h"
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)
 enum { MAX_THREADS = 8 };
 
 static dnnl_tp_engine_t engine;
+static bool far; /* it runs no closures, and takes longer */
 static dnnl_tp_threadpool_t pool;
 static dnnl_tp_stream_attr_t attr;
 
 static int setup(void **state) {
     (void)state;
-    OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
-    OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+    OK(dnnl_tp_engine_create(&engine, test_engine_kind(), 0));
+    OK(dnnl_tp_stream_attr_create(&attr, test_engine_kind()));
+    far = test_engine_is_far(engine);
     dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = MAX_THREADS};
-    if (DNNL_TP_WITH_THREADPOOL) {
+    if (DNNL_TP_WITH_THREADPOOL && !far) {
         OK(dnnl_tp_threadpool_create(&pool, &o));
         OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
     }
@@ -66,7 +70,7 @@ static dnnl_tp_status_t run(program_t *p, dnnl_tp_executable_t e, dnnl_tp_stream
                             int threads) {
     dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .max_threads = threads};
     memset(d->got, 0xee, sizeof d->got);
-    return dnnl_tp_executable_run(e, s, PROGRAM_INPUTS, d->pin, program_outputs(p), d->pout, &o);
+    return test_run_graph(e, s, PROGRAM_INPUTS, d->pin, program_outputs(p), d->pout, &o);
 }
 
 static void check(program_t *p, const data_t *d, const char *what, uint64_t seed, unsigned flags,
@@ -108,14 +112,15 @@ static void one_program(uint64_t seed, const program_opts_t *opts, int inputs) {
 static void test_programs(void **state) {
     (void)state;
     const char *more = getenv("DNNL_TP_TEST_PROGRAMS");
-    uint64_t n = more ? strtoull(more, NULL, 10) : 1500;
+    uint64_t n = more ? strtoull(more, NULL, 10) : far ? 150 : 1500;
     for (uint64_t seed = 0; seed < n; ++seed) {
         program_opts_t o = {.size = 4 + (int)(seed % 40),
                             .depth = (int)(seed % 4),
                             .window = (int)(seed % 5),
                             .functions = (int)(seed % 7 == 0) + (int)(seed % 14 == 0),
                             .primitives = (int)(seed % 3) * 40,
-                            .spin = seed % 6 == 0 ? 3000 : 0};
+                            .spin = seed % 6 == 0 ? 3000 : 0,
+                            .no_closures = far};
         one_program(seed, &o, 4);
     }
 }
@@ -144,7 +149,8 @@ static void test_callers(void **state) {
     (void)state;
     enum { CALLERS = 4 };
     for (uint64_t seed = 1000; seed < 1012; ++seed) {
-        program_opts_t o = {.size = 40, .depth = 3, .window = 3, .functions = 2, .primitives = 30};
+        program_opts_t o = {
+            .size = 40, .depth = 3, .window = 3, .functions = 2, .primitives = 30, .no_closures = far};
         program_t *p = program_create(seed, &o);
         dnnl_tp_executable_t e = compile(p, seed % 2 ? DNNL_TP_COMPILE_NO_CLUSTERS : 0, 0);
         caller_t c[CALLERS];
@@ -159,6 +165,40 @@ static void test_callers(void **state) {
             assert_int_equal(c[i].bad, 0);
         }
         dnnl_tp_executable_destroy(e);
+        program_destroy(p);
+    }
+}
+
+/* Without waiting: runs of one executable on two streams, all submitted before any is waited for. */
+static void test_in_flight(void **state) {
+    (void)state;
+    enum { STREAMS = 2, RUNS = 8 };
+    if (!far) skip(); /* on a CPU's stream: test_async.c */
+    for (uint64_t seed = 3000; seed < 3020; ++seed) {
+        program_opts_t o = {.size = 30, .depth = 3, .window = 3, .functions = 1, .no_closures = 1};
+        program_t *p = program_create(seed, &o);
+        dnnl_tp_executable_t e = compile(p, seed % 2 ? DNNL_TP_COMPILE_NO_FUSION : 0, 0);
+        dnnl_tp_stream_t s[STREAMS];
+        static data_t d[RUNS];
+        upload_run_t up[RUNS];
+        dnnl_tp_event_t done[RUNS];
+        for (int i = 0; i < STREAMS; ++i)
+            OK(dnnl_tp_stream_create_v2(&s[i], engine, dnnl_tp_stream_default_flags, attr));
+        for (int i = 0; i < RUNS; ++i) {
+            prepare(p, &d[i], seed + (uint64_t)i * 1000);
+            upload_run_begin(&up[i], e, PROGRAM_INPUTS, d[i].pin, program_outputs(p), d[i].pout);
+        }
+        for (int i = 0; i < RUNS; ++i)
+            OK(dnnl_tp_executable_run_async(e, s[i % STREAMS], PROGRAM_INPUTS, up[i].in, program_outputs(p),
+                                            up[i].out, NULL, &done[i]));
+        dnnl_tp_executable_destroy(e); /* runs keep it */
+        for (int i = 0; i < RUNS; ++i) {
+            OK(dnnl_tp_event_wait(done[i], -1, NULL));
+            OK(dnnl_tp_event_destroy(done[i]));
+            upload_run_end(&up[i]);
+            check(p, &d[i], "in flight", seed, 0, i);
+        }
+        for (int i = 0; i < STREAMS; ++i) OK(dnnl_tp_stream_destroy(s[i]));
         program_destroy(p);
     }
 }
@@ -186,10 +226,11 @@ static void test_out_of_memory(void **state) {
     dnnl_tp_allocator_t a = {.struct_size = sizeof a, .alloc = counted_alloc, .free = counted_free};
     OK(dnnl_tp_engine_attr_create(&ea));
     OK(dnnl_tp_engine_attr_set_allocator(ea, &a));
-    OK(dnnl_tp_engine_create_v2(&own, dnnl_tp_cpu, 0, ea));
+    OK(dnnl_tp_engine_create_v2(&own, test_engine_kind(), 0, ea));
     dnnl_tp_engine_attr_destroy(ea);
     for (uint64_t seed = 2000; seed < 2004; ++seed) {
-        program_opts_t o = {.size = 30, .depth = 3, .window = 2, .functions = 1, .primitives = 40};
+        program_opts_t o = {
+            .size = 30, .depth = 3, .window = 2, .functions = 1, .primitives = 40, .no_closures = far};
         program_t *p = program_create(seed, &o);
         dnnl_tp_compile_opts_t co = {.struct_size = sizeof co,
                                      .stream_attr = attr,
@@ -212,9 +253,15 @@ static void test_out_of_memory(void **state) {
          * number sooner or later, and then nothing is allocated. */
         bool steady = false;
         for (int tries = 0; !steady && tries < 50; ++tries) {
-            long before = atomic_load(&allocations);
-            for (int i = 0; i < 30; ++i) OK(run(p, e, s, &d, 1 + i % 4));
+            upload_run_t up;
+            upload_run_begin(&up, e, PROGRAM_INPUTS, d.pin, program_outputs(p), d.pout);
+            const long before = atomic_load(&allocations);
+            for (int i = 0; i < 30; ++i) {
+                const dnnl_tp_run_opts_t ro = {.struct_size = sizeof ro, .max_threads = 1 + i % 4};
+                OK(dnnl_tp_executable_run(e, s, PROGRAM_INPUTS, up.in, program_outputs(p), up.out, &ro));
+            }
             steady = atomic_load(&allocations) == before;
+            upload_run_end(&up);
         }
         assert_true(steady);
         check(p, &d, "after", seed, 0, 2);
@@ -264,7 +311,7 @@ static void test_building_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs), cmocka_unit_test(test_callers),
-                                       cmocka_unit_test(test_out_of_memory),
+                                       cmocka_unit_test(test_in_flight), cmocka_unit_test(test_out_of_memory),
                                        cmocka_unit_test(test_building_out_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
