@@ -220,6 +220,24 @@ static void the_next_run_is_right(void **state) {
     }
 }
 
+/* Runs copy to pinned memory of the host alone: in other copies a real driver waits. */
+static void runs_copy_to_pinned_memory(void **state) {
+    (void)state;
+    fake_cuda_reset();
+    dtp_cu_set_for_test(fake_cuda_table());
+    dnnl_tp_graph_t g = build();
+    world_t w = {0};
+    CHECK_OK(set_up(&w, g));
+    for (way_t way = WAITS; way < WAYS; ++way) {
+        const int64_t before = fake_cuda_stats().pageable;
+        CHECK_OK(run(&w, way));
+        assert_int_equal(fake_cuda_stats().pageable, before + 1); /* the test's own look at the result */
+    }
+    tear_down(&w);
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+    assert_int_equal(fake_cuda_report(stderr), 0);
+}
+
 static int reference(void **state) {
     (void)state;
     alarm(600);
@@ -247,6 +265,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(no_memory_leaves_nothing),
         cmocka_unit_test(a_lost_device_leaves_nothing),
         cmocka_unit_test(the_next_run_is_right),
+        cmocka_unit_test(runs_copy_to_pinned_memory),
     };
     return cmocka_run_group_tests_name("graph_failures", tests, reference, NULL);
 }

@@ -83,6 +83,7 @@ enum {
 typedef enum { DTP_COPY_TO_ENGINE, DTP_COPY_TO_HOST, DTP_COPY_WITHIN } dtp_copy_t;
 
 /* What a kind of device must provide. */
+enum { DTP_ENGINE_WORD = 64 };
 typedef struct dtp_engine_vtbl {
     dnnl_tp_engine_kind_t kind;
     const char *name; /* in verbose lines and traces */
@@ -105,6 +106,10 @@ typedef struct dtp_engine_vtbl {
      * what is freed. */
     void *(*alloc)(dnnl_tp_engine_t engine, size_t bytes, bool zeroed);
     void (*free)(dnnl_tp_engine_t engine, void *handle);
+    /* DTP_ENGINE_WORD bytes of the host, zeros, to which copies of streams do not wait; NULL: there is no more, as the last error says.
+     * Entries NULL: copies wait for no memory. */
+    void *(*alloc_word)(dnnl_tp_engine_t engine);
+    void (*free_word)(dnnl_tp_engine_t engine, void *word);
     /* A pointer with which the host reads and writes the bytes at handle; what it wrote is there once it is unmapped.
      * No work may use them meanwhile. unmap refuses what is not the pointer that map gave. */
     dnnl_tp_status_t (*map)(dnnl_tp_engine_t engine, void *handle, size_t bytes, void **mapped);

@@ -120,9 +120,9 @@ static void run_step(walk_t *w, const dtp_exec_step_t *step, void *const *bases)
 static bool clean_word(walk_t *w) {
     static const dtp_data_error_t clean;
 #ifdef DTP_BREAK_STREAM_CLEAN
-    if (w->run->found.what != DTP_DATA_FINE) return true;
+    if (w->run->words->found.what != DTP_DATA_FINE) return true;
 #endif
-    w->run->found = clean;
+    w->run->words->found = clean;
     return !w->ctx->exec->checks_data ||
            ok(w, NULL,
               w->stream->engine->v->copy(w->stream, DTP_COPY_TO_ENGINE, error_word(w), &clean, sizeof clean));
@@ -135,13 +135,13 @@ static bool fetch_word(walk_t *w) {
 #endif
     return !w->ctx->exec->checks_data ||
            ok(w, NULL,
-              w->stream->engine->v->copy(w->stream, DTP_COPY_TO_HOST, &w->run->found, error_word(w),
-                                         sizeof w->run->found));
+              w->stream->engine->v->copy(w->stream, DTP_COPY_TO_HOST, &w->run->words->found, error_word(w),
+                                         sizeof w->run->words->found));
 }
 
 /* False: a kernel found something. */
 static bool look_at_word(dtp_run_ctx_t *ctx) {
-    const dtp_data_error_t *found = &ctx->run->found;
+    const dtp_data_error_t *found = &ctx->run->words->found;
     if (DTP_LIKELY(found->what == DTP_DATA_FINE)) return true;
     const dtp_exec_step_t *step = &ctx->exec->steps[found->step];
     char text[DTP_DATA_TEXT];
@@ -161,12 +161,13 @@ static bool truth(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
     const size_t bytes = dtp_type_size((dnnl_tp_data_type_t)step->work->pred_type);
     const dtp_engine_vtbl_t *v = w->stream->engine->v;
     const void *from = dtp_ref_at(bases, step->work->refs);
-    if (!ok(w, step, v->copy(w->stream, DTP_COPY_TO_HOST, &w->run->word, from, bytes))) return false;
+    if (!ok(w, step, v->copy(w->stream, DTP_COPY_TO_HOST, &w->run->words->predicate, from, bytes)))
+        return false;
     if (!fetch_word(w)) return false;
 #ifndef DTP_BREAK_STREAM_PREDICATE
     if (!ok(w, NULL, drain(w)) || !look_at_word(w->ctx)) return false; /* what data decide that do not fit */
 #endif
-    return dtp_is_true((const char *)&w->run->word, step->work->pred_type);
+    return dtp_is_true((const char *)&w->run->words->predicate, step->work->pred_type);
 }
 
 /* ---- Loops and calls --------------------------------------------------------------------------------- */
@@ -233,6 +234,7 @@ void dtp_stream_run_free(dtp_exec_t *e, dtp_run_t *run) {
         run->times = t->next;
         dtp_free(e->obj.allocator, t);
     }
+    if (run->words && run->words != &run->own_words) e->engine->v->free_word(e->engine, run->words);
     if (run->memory) e->engine->v->free(e->engine, run->memory);
 }
 

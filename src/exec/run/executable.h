@@ -168,6 +168,13 @@ typedef struct {
     dtp_frame_t *_Atomic *_Atomic blocks[DTP_FRAME_BLOCKS];
 } dtp_frames_t;
 
+/* What a run by a stream copies to the host. */
+typedef struct {
+    dtp_data_error_t found; /* the error word */
+    uint64_t predicate;
+} dtp_stream_words_t;
+_Static_assert(sizeof(dtp_stream_words_t) <= DTP_ENGINE_WORD, "they are a word of the engine");
+
 typedef struct dtp_run {
     uint32_t next; /* freelist: index + 1 of the next free run */
     uint32_t index;
@@ -180,9 +187,9 @@ typedef struct dtp_run {
     /* By stream: memory is the engine's. */
     char *heads;                      /* bases of loops */
     struct dtp_stream_frame **frames; /* by function: free ones */
-    uint64_t word;                    /* a predicate */
-    dtp_data_error_t found;           /* the error word, copied to the host */
-    struct dtp_stream_times *times;   /* of steps, if a run was watched */
+    dtp_stream_words_t *words;        /* the engine's, or its own */
+    dtp_stream_words_t own_words;
+    struct dtp_stream_times *times; /* of steps, if a run was watched */
 } dtp_run_t;
 
 enum { DTP_MAX_RUNS = 1024 };

@@ -51,7 +51,9 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
         r->frames = (struct dtp_stream_frame **)(void *)(r->heads + heads);
         memset(r->frames, 0, frames);
         r->memory = exec->engine->v->alloc(exec->engine, exec->memory_bytes, false);
-        if (!r->memory) status = dnnl_tp_out_of_memory;
+        const dtp_engine_vtbl_t *v = exec->engine->v;
+        r->words = v->alloc_word ? v->alloc_word(exec->engine) : &r->own_words;
+        if (!r->memory || !r->words) status = dnnl_tp_out_of_memory;
     }
     if (state)
         r->dataflow = dtp_dataflow_state_init(exec->dataflow, exec->num_threads, p + dataflow_at, r->memory);

@@ -97,12 +97,6 @@ static dnnl_tp_status_t copy_directly(dtp_gpu_line_t *line, dtp_copy_t how, void
     }
 }
 
-dnnl_tp_status_t dtp_gpu_line_copy_locked(dtp_gpu_line_t *line, dtp_copy_t how, void *to, const void *from,
-                                          size_t bytes) {
-    return waits_for_host(line) ? copy_staged(line, how, to, from, bytes)
-                                : copy_directly(line, how, to, from, bytes);
-}
-
 dnnl_tp_status_t dtp_gpu_line_copy(dtp_gpu_line_t *line, dtp_copy_t how, void *to, const void *from,
                                    size_t bytes) {
     if (how == DTP_COPY_WITHIN || DTP_LIKELY(!waits_for_host(line)))

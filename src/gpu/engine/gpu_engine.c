@@ -137,6 +137,7 @@ static dnnl_tp_status_t equip(dtp_gpu_t *gpu) {
 }
 
 static void drop_device(dtp_gpu_t *gpu) {
+    pthread_mutex_destroy(&gpu->slots_lock);
     pthread_mutex_destroy(&gpu->lock);
     dtp_free(NULL, gpu);
 }
@@ -148,6 +149,7 @@ static dnnl_tp_status_t open_device(dtp_gpu_t **device, size_t index) {
     gpu->cu = dtp_cu();
     gpu->forks = atomic_load(&dtp_fork_generation);
     pthread_mutex_init(&gpu->lock, NULL);
+    pthread_mutex_init(&gpu->slots_lock, NULL);
     dnnl_tp_status_t status = DTP_CU(gpu, cuDeviceGet, &gpu->device, (int)index);
     if (!status) status = ask(gpu);
     bool retained = false;
@@ -188,6 +190,7 @@ static void release_device(dtp_gpu_t *gpu, size_t index) {
         for (int i = 0; i < DTP_GPU_MODULES; ++i)
             if (gpu->library[i]) (void)gpu->cu->cuLibraryUnload(gpu->library[i]);
         (void)gpu->cu->cuStreamSynchronize(gpu->own);
+        dtp_gpu_slots_destroy(gpu);
         (void)gpu->cu->cuMemPoolDestroy(gpu->pool);
         (void)gpu->cu->cuStreamDestroy(gpu->own);
         dtp_gpu_leave(gpu);
@@ -260,6 +263,8 @@ const dtp_engine_vtbl_t dtp_gpu_engine_vtbl = {
     .sync = dtp_gpu_sync,
     .alloc = dtp_gpu_alloc,
     .free = dtp_gpu_free,
+    .alloc_word = dtp_gpu_alloc_word,
+    .free_word = dtp_gpu_free_word,
     .map = dtp_gpu_map,
     .unmap = dtp_gpu_unmap,
     .zero_pad = dtp_gpu_zero_pad,

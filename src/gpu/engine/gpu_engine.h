@@ -34,6 +34,9 @@ typedef struct dtp_gpu {
     pthread_mutex_t
         lock; /* modules and libraries while they are loaded, the clock, the text while it is written */
     dtp_gpu_clock_t clock;
+    pthread_mutex_t slots_lock; /* of pinned memory (gpu_pinned.c) */
+    struct dtp_gpu_pinned *pinned;
+    void *free_slots;
     dtp_cu_library_t library[DTP_GPU_MODULES];
     dtp_gpu_lt_t lt; /* under the lock; handle NULL: no product has asked, or lt_status tells why */
     dtp_lt_status_t lt_status;
@@ -95,6 +98,12 @@ dnnl_tp_status_t dtp_gpu_synchronize(dtp_gpu_t *gpu, dtp_cu_stream_t stream);
 
 /* cublaslt.c: gives the handle back. The context is current. */
 void dtp_gpu_lt_close(dtp_gpu_t *gpu);
+/* gpu_pinned.c: DTP_ENGINE_WORD bytes of pinned memory, zeros. take: the context is current. Thread-safe. */
+dnnl_tp_status_t dtp_gpu_slot_take(dtp_gpu_t *gpu, void **slot);
+void dtp_gpu_slot_give(dtp_gpu_t *gpu, void *slot);
+void dtp_gpu_slots_destroy(dtp_gpu_t *gpu);
+void *dtp_gpu_alloc_word(dnnl_tp_engine_t engine);
+void dtp_gpu_free_word(dnnl_tp_engine_t engine, void *word);
 /* gpu_memory.c; the first two with the context current, in the order of a stream */
 dnnl_tp_status_t dtp_gpu_alloc_on(dnnl_tp_engine_t engine, size_t bytes, dtp_cu_stream_t stream, void **at);
 void dtp_gpu_free_on(dnnl_tp_engine_t engine, void *handle, dtp_cu_stream_t stream);

@@ -44,8 +44,11 @@ static void drop_locked(mark_t *m) {
 static dnnl_tp_status_t fetch_word(dtp_gpu_line_t *line, mark_t *m) {
     if (!line->word_used) return dnnl_tp_success;
     const dtp_cu_ptr_t word = dtp_cu_ptr(line->word);
-    DTP_TRY(dtp_gpu_line_copy_locked(line, DTP_COPY_TO_HOST, &m->word, line->word, sizeof m->word));
-    DTP_TRY(DTP_CU(line->gpu, cuMemsetD8Async, word, 0, sizeof m->word, line->stream));
+    void *slot = m->word;
+    if (!slot) DTP_TRY(dtp_gpu_slot_take(line->gpu, &slot));
+    m->word = slot;
+    DTP_TRY(DTP_CU(line->gpu, cuMemcpyDtoHAsync, slot, word, sizeof *m->word, line->stream));
+    DTP_TRY(DTP_CU(line->gpu, cuMemsetD8Async, word, 0, sizeof *m->word, line->stream));
     line->word_used = false;
     m->has_word = true;
     return dnnl_tp_success;
@@ -202,9 +205,9 @@ void dtp_gpu_line_reset(dtp_gpu_line_t *line) {
 /* ---- Settling ---------------------------------------------------------------------------------------- */
 
 static void look_at_word(dtp_gpu_line_t *line, const mark_t *m) {
-    if (!m->has_word || m->word.what == DTP_DATA_FINE) return;
+    if (!m->has_word || m->word->what == DTP_DATA_FINE) return;
     char text[DTP_DATA_TEXT];
-    dtp_data_error_text(&m->word, text);
+    dtp_data_error_text(m->word, text);
     pthread_mutex_lock(&line->lock);
     dtp_gpu_line_fail_locked(line, m->generation, m->seq - 1, dnnl_tp_runtime_error, text);
     pthread_mutex_unlock(&line->lock);
@@ -430,8 +433,12 @@ dnnl_tp_status_t dtp_gpu_line_create(dtp_gpu_line_t **out, dnnl_tp_engine_t engi
 
 static void destroy_mark(dtp_gpu_line_t *line, mark_t *m) {
     (void)line->gpu->cu->cuEventDestroy(m->cu);
-    if (atomic_load(&line->gpu->poisoned)) dtp_gpu_abandon(m);
-    else dtp_free(line->engine->allocator, m);
+    if (atomic_load(&line->gpu->poisoned)) {
+        dtp_gpu_abandon(m);
+        return;
+    }
+    dtp_gpu_slot_give(line->gpu, m->word);
+    dtp_free(line->engine->allocator, m);
 }
 
 /* The driver calls soon, but after a sticky error. */

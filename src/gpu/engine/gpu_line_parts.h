@@ -18,7 +18,7 @@ typedef struct mark {
     dtp_stream_run_t run;
     dtp_trace_work_t traced;
     int64_t *times;
-    dtp_data_error_t word;
+    dtp_data_error_t *word; /* of pinned memory; NULL: not needed yet */
 } mark_t;
 
 /* A time that the device writes, behind `seq` marks. */
@@ -52,9 +52,6 @@ void dtp_gpu_line_look_at_stamps(dtp_gpu_line_t *line, uint64_t seq);
 /* Those that are left, and the words, at the end; the context is current. */
 void dtp_gpu_line_drop_stamps(dtp_gpu_line_t *line);
 void dtp_gpu_line_drop_awaited(dtp_gpu_line_t *line);
-/* dtp_gpu_line_copy for who has submit_lock. */
-dnnl_tp_status_t dtp_gpu_line_copy_locked(dtp_gpu_line_t *line, dtp_copy_t how, void *to, const void *from,
-                                          size_t bytes);
 /* The context is current, the stream done. */
 void dtp_gpu_line_drop_stages(dtp_gpu_line_t *line);
 

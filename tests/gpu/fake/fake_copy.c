@@ -64,6 +64,7 @@ dtp_cu_result_t fake_cuMemcpyDtoHAsync(void *to, dtp_cu_ptr_t from, size_t bytes
     item->bytes = bytes;
     item->host_to = to;
     const fake_block_t *pinned = fake_pinned_find_locked(to, bytes);
+    fake.stats.pageable += !pinned;
     if (!pinned || !fake_pinned_in_use_locked(pinned, to, bytes)) memset(to, FAKE_CUDA_POISON, bytes);
     (void)fake_submit_locked(s, item);
     return fake_leave(DTP_CU_SUCCESS);

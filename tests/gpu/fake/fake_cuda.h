@@ -57,9 +57,10 @@ int64_t fake_cuda_called(const char *call);
 
 typedef struct {
     int64_t launches, products, copies, fills, host_functions; /* executed */
-    int64_t waits;                                   /* calls that waited for a stream or an event */
-    int64_t allocations, frees;                      /* of pools and of pinned memory */
-    size_t bytes, peak_bytes;                        /* of pools, now and at most */
+    int64_t waits;              /* calls that waited for a stream or an event */
+    int64_t pageable;           /* copies from devices to pageable memory, in which a real driver may wait */
+    int64_t allocations, frees; /* of pools and of pinned memory */
+    size_t bytes, peak_bytes;   /* of pools, now and at most */
     /* Alive: */
     int64_t blocks, host_blocks, streams, events, pools, libraries, contexts, lt_handles, lt_descriptors;
 } fake_cuda_stats_t;
