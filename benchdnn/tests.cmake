@@ -75,6 +75,22 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
   endforeach()
 endif()
 
+# Bugs in the kernels that ship, each of which must be found: small problems of benchdnn on the same driver.
+if(DNNL_TP_WITH_CUDA_KERNELS)
+  file(GLOB controls CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/gpu/controls/*.c)
+  add_executable(test_gpu_kernel_controls ${controls} $<TARGET_OBJECTS:benchdnn_core>)
+  target_include_directories(test_gpu_kernel_controls PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_definitions(test_gpu_kernel_controls PRIVATE _GNU_SOURCE)
+  target_link_libraries(test_gpu_kernel_controls PRIVATE bench_timing dnnl_tp_fake_cuda dnnl_tp_test_support Threads::Threads m
+    ${CMAKE_DL_LIBS} dnnl_tp_build_flags)
+  if(NOT DNNL_TP_SANITIZE) # they find nothing else in kernels
+    add_test(NAME gpu_kernel_controls COMMAND test_gpu_kernel_controls --quick)
+    add_test(NAME gpu_kernel_controls_all COMMAND test_gpu_kernel_controls)
+    set_tests_properties(gpu_kernel_controls PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+    set_tests_properties(gpu_kernel_controls_all PROPERTIES LABELS full TIMEOUT 900 COST 100)
+  endif()
+endif()
+
 # Graphs from files.
 file(GLOB graphs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/inputs/graph ${CMAKE_CURRENT_SOURCE_DIR}/inputs/graph/*.graph)
 list(TRANSFORM graphs PREPEND --graph=)

@@ -136,7 +136,7 @@ extern struct fake_state {
     pthread_cond_t work, host_work, done; /* for the device's thread; for that of host functions; for calls that wait */
     bool initialised, hold;
     _Atomic pid_t pid; /* of the process that called cuInit; 0: none has */
-    int devices, major, minor, delay_us;
+    int devices, major, minor, multiprocessors, delay_us;
     _Atomic int driver_version;
     size_t memory_bytes;
     uint64_t random, handles;

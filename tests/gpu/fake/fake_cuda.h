@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "gpu/driver/cu_abi.h"
+#include "gpu/ptx/ptx.h"
 
 enum { FAKE_CUDA_FRESH = 0xcd, FAKE_CUDA_POISON = 0xb7 /* host bytes that a copy is going to write */ };
 
@@ -32,6 +33,7 @@ void fake_cuda_reset(void);
 void fake_cuda_set_seed(uint64_t seed);
 void fake_cuda_set_devices(int n, int major, int minor);
 void fake_cuda_set_memory(size_t bytes);
+void fake_cuda_set_multiprocessors(int n); /* 132 by default */
 void fake_cuda_set_driver_version(int version);
 int fake_cuda_driver_version(void);
 /* So many addresses are there for memory of devices and pinned memory; 64 GiB by default. Few are used again soon. */
@@ -65,6 +67,10 @@ typedef struct {
     int64_t blocks, host_blocks, streams, events, pools, libraries, contexts, lt_handles, lt_descriptors;
 } fake_cuda_stats_t;
 fake_cuda_stats_t fake_cuda_stats(void);
+
+/* Kernels are run by this instead of ptx_run, on the devices' threads; NULL: by ptx_run. */
+void fake_cuda_run_by(bool (*run)(const ptx_kernel_t *kernel, const ptx_launch_t *launch, char *error,
+                                  size_t error_bytes));
 
 /* Executes all that is enqueued, and waits for it. */
 void fake_cuda_drain(void);

@@ -129,7 +129,7 @@ dtp_cu_result_t fake_cuDeviceTotalMem(size_t *bytes, dtp_cu_device_t device) {
 /* A value of a H200, but for the capability; < 0: this attribute is not known here. */
 static int attribute_value(dtp_cu_device_attribute_t attribute) {
     switch (attribute) {
-    case DTP_CU_ATTR_MULTIPROCESSORS: return 132;
+    case DTP_CU_ATTR_MULTIPROCESSORS: return fake.multiprocessors;
     case DTP_CU_ATTR_L2_BYTES: return 60 << 20;
     case DTP_CU_ATTR_MAJOR: return fake.major;
     case DTP_CU_ATTR_MINOR: return fake.minor;

@@ -27,6 +27,7 @@ static void defaults_locked(void) {
     fake.major = 9;
     fake.minor = 0;
     fake.driver_version = 13000;
+    fake.multiprocessors = 132;
     fake.delay_us = 50;
     fake.memory_bytes = (size_t)1 << 30;
     fake.fail_at = fake.fail_item_at = -1;
@@ -232,6 +233,12 @@ void fake_cuda_set_memory(size_t bytes) {
 void fake_cuda_set_driver_version(int version) {
     pthread_once(&once, first_use);
     atomic_store(&fake.driver_version, version);
+}
+
+void fake_cuda_set_multiprocessors(int n) {
+    fake_lock();
+    fake.multiprocessors = n;
+    fake_unlock();
 }
 
 int fake_cuda_driver_version(void) { /* also in the child of a fork, where the lock may be held */

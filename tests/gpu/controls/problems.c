@@ -1,0 +1,251 @@
+/* See problems.h: benchdnn's, and operations that only graphs have. */
+#include "gpu/controls/problems.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/exec.h"
+#include "common/options.h"
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/attention.h"
+#include "common/problems/binary.h"
+#include "common/problems/eltwise.h"
+#include "common/problems/gather.h"
+#include "common/problems/pool_normalize.h"
+#include "common/problems/reduction.h"
+#include "common/problems/reorder.h"
+#include "gpu/fake/fake_cuda.h"
+#include "support/tensor.h"
+#include "support/upload.h"
+
+/* ---- Problems of benchdnn -------------------------------------------------------------------------------- */
+
+/* A driver, and tokens for it. */
+static const char *const lines[][2] = {
+    {"softmax", "--axis=1 9x64 3x1544 --sdt=bf16 --ddt=bf16 9x64 3x1544 --sdt=f16 --ddt=f16 9x64 3x1544"},
+    {"softmax", "--reset --axis=1 --attr-post-ops=linear:2:1 3x72 3x71 --stag=ba --dtag=ba 40x40"},
+    {"lnorm",
+     "--dir=FWD_D --flags=CH --dt=f32,bf16,f16 9x64 3x1544 --dt=f32 3x71 --attr-post-ops=relu 5x136"},
+    {"lnorm", "--reset --dir=FWD_I --flags=G 3x1544 3x72 --flags=M --dt=f32,bf16,f16 2x1544 --dt=f32 2x71 "
+              "--attr-post-ops=relu 2x136"},
+    {"reduction", "--alg=sum 5x300:5x1 3x1100:3x1 3x71:3x1 2x1101:2x1 40x200:1x200 40x35:1x35 2x30000:2x1"},
+    {"reduction", "--reset --alg=norm_lp_sum --p=3 3x300:3x1 2x1100:2x1 40x35:1x35"},
+    {"reorder", "--stag=ab --dtag=ba --sdt=f32,bf16,u8 --ddt=f32,bf16,u8 35x40"},
+    {"reorder", "--reset --strides=40x1:44x1 --sdt=f32,bf16,u8 --ddt=f32,bf16,u8 9x36"},
+    {"reorder", "--reset --strides=41x1:43x1 --sdt=f32,bf16,u8 --ddt=f32,bf16,u8 9x35"},
+    {"matmul", "130x70:70x65 17x260:260x20 --dt=bf16,f16 --stag=ab,ba --wtag=ab,ba 70x136:136x72 --stag=ab "
+               "--wtag=ab 70x33:33x66"},
+    {"matmul", "--reset --attr-fpmath=tf32 --wtag=ab,ba 70x136:136x66 70x36:36x66"},
+    {"matmul", "--reset --dt=bf16 20x1200:1200x24"},
+    {"matmul", "--reset --impl=any --bia-dt=f32 --bia_mask=2 9x20:20x33"},
+    {"ip", "--dir=FWD_B mb9ic40oc17"},
+    {"eltwise", "--alg=gelu_erf --dt=f32,bf16,f16 9x67"},
+    {"eltwise", "--reset --alg=exp --attr-post-ops=add:f32:common 9x68 --attr-post-ops=add:f32:per_oc 9x67"},
+    {"binary", "--alg=add 9x67:9x67 --sdt=bf16:bf16 --ddt=bf16 9x67:9x67 --sdt=f16:f16 --ddt=f16 9x67:9x67"},
+    {"binary", "--reset --alg=mul --sdt=f32:u8 --ddt=f32 9x68:1x68 9x67:9x1"},
+    {"concat", "--axis=1 --sdt=f32 --ddt=f32 9x4:9x8 9x6:9x2 9x3:9x1 --sdt=u8 --ddt=u8 9x3:9x2 9x2:9x4"},
+    {"concat", "--reset --axis=1 --sdt=bf16 --ddt=f32 9x3:9x2"},
+    {"sum", "--scales=1:0.5 9x68 9x67 --stag=ab:ba 9x67"},
+};
+
+static void run_line(const char *driver, const char *tokens) {
+    char text[BD_TEXT];
+    const bd_driver_t *d = NULL;
+    for (int i = 0; bd_drivers[i]; ++i)
+        if (!strcmp(bd_drivers[i]->name, driver)) d = bd_drivers[i];
+    snprintf(text, sizeof text, "%s", tokens);
+    for (char *at = NULL, *token = strtok_r(text, " ", &at); token; token = strtok_r(NULL, " ", &at))
+        bd_driver_token(d, token);
+    bd_driver_token(d, "--reset");
+}
+
+/* kind NULL: all. */
+static void run_lines(int multiprocessors, const char *kind) {
+    fake_cuda_set_multiprocessors(multiprocessors);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i)
+        if (!kind || !strcmp(lines[i][0], kind)) run_line(lines[i][0], lines[i][1]);
+    bd_exec_shutdown();
+}
+
+/* ---- Operations of graphs -------------------------------------------------------------------------------- */
+
+typedef struct {
+    int arg;
+    const dtp_md_t *md;
+    const void *data; /* NULL: any */
+} operand_t;
+
+static dtp_md_t dense(int ndims, dnnl_tp_data_type_t dt, int64_t a, int64_t b, int64_t c) {
+    const int64_t dims[] = {a, b, c};
+    dtp_md_t md;
+    CHECK_OK(dtp_md_init_strides(&md, ndims, dims, dt, NULL));
+    return md;
+}
+
+static void run_op(dnnl_tp_engine_t gpu, const dtp_op_desc_t *op, size_t size, bool wrong_data, int n,
+                   const operand_t *x) {
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    dnnl_tp_stream_t s;
+    dnnl_tp_exec_arg_t args[8];
+    test_rng_t r = test_rng(3);
+    CHECK_OK(dnnl_tp_stream_create(&s, gpu, 0));
+    CHECK_OK(dtp_pd_create(&pd, gpu, op, size, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    for (int i = 0; i < n; ++i) {
+        tensor_t t;
+        tensor_init(&t, x[i].md);
+        if (x[i].data) memcpy(t.data, x[i].data, t.bytes);
+        else if (x[i].md->data_type == dnnl_tp_s64 || x[i].md->data_type == dnnl_tp_boolean)
+            for (size_t b = 0; b < t.bytes; ++b) t.data[b] = (unsigned char)(test_rand(&r) & 1);
+        else tensor_fill(&t, &r, 0, 9, false);
+        args[i].arg = x[i].arg;
+        CHECK_OK(dnnl_tp_memory_create(&args[i].memory, x[i].md, gpu, DNNL_TP_MEMORY_ALLOCATE));
+        test_upload(args[i].memory, t.data, t.bytes);
+        tensor_free(&t);
+    }
+    CHECK_OK(dnnl_tp_primitive_execute(p, s, n, args));
+    CHECK_STATUS(dnnl_tp_stream_wait(s), wrong_data ? dnnl_tp_runtime_error : dnnl_tp_success);
+    for (int i = 0; i < n; ++i) CHECK_OK(dnnl_tp_memory_destroy(args[i].memory));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+}
+
+enum { ROWS = 66, MOST_SEQUENCES = 40 };
+typedef enum {
+    MASKED,
+    PACKED,
+    BAD
+} sequences_t; /* BAD: the last offset does not fit, which lies with the second warp */
+static const int n_sequences[] = {[MASKED] = 1, [PACKED] = 3, [BAD] = MOST_SEQUENCES};
+
+static const int32_t *offsets_of(sequences_t what) {
+    static const int32_t packed[] = {0, 30, 30, ROWS};
+    static int32_t bad[MOST_SEQUENCES + 1];
+    for (int i = 0; i < MOST_SEQUENCES; ++i) bad[i] = i;
+    bad[MOST_SEQUENCES] = ROWS + 1;
+    return what == PACKED ? packed : what == BAD ? bad : NULL;
+}
+static const int offsets_arg = DNNL_TP_ARG_MULTIPLE_SRC + 1, mask_arg = DNNL_TP_ARG_MULTIPLE_SRC;
+
+/* One head of d columns: one sequence, or three, of which one is empty. */
+static void attention(dnnl_tp_engine_t gpu, dnnl_tp_data_type_t dt, int64_t d, sequences_t what) {
+    dtp_attention_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_ATTENTION;
+    op.heads = 1;
+    op.scale = .1f;
+    op.q = op.k = op.v = op.dst = what == MASKED ? dense(3, dt, 1, ROWS, d) : dense(2, dt, ROWS, d, 0);
+    if (what == MASKED) op.mask = dense(2, dnnl_tp_f32, 1, ROWS, 0);
+    else op.offsets = dense(1, dnnl_tp_s32, n_sequences[what] + 1, 0, 0);
+    const operand_t x[] = {
+        {DNNL_TP_ARG_SRC_0, &op.q, NULL},
+        {DNNL_TP_ARG_SRC_1, &op.k, NULL},
+        {DNNL_TP_ARG_SRC_2, &op.v, NULL},
+        {DNNL_TP_ARG_DST, &op.dst, NULL},
+        {what == MASKED ? mask_arg : offsets_arg, what == MASKED ? &op.mask : &op.offsets, offsets_of(what)}};
+    run_op(gpu, &op.base, sizeof op, what == BAD, 5, x);
+}
+
+/* bad: the last id is outside of the table, and another warp's than the first. */
+static void gather(dnnl_tp_engine_t gpu, int64_t columns, bool bad) {
+    enum { N = 40 };
+    int32_t ids[N];
+    for (int i = 0; i < N; ++i) ids[i] = i % 7;
+    if (bad) ids[N - 1] = 8;
+    dtp_gather_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_GATHER;
+    op.table = dense(2, dnnl_tp_f32, 8, columns, 0);
+    op.ids = dense(1, dnnl_tp_s32, N, 0, 0);
+    op.dst = dense(2, dnnl_tp_f32, N, columns, 0);
+    const operand_t x[] = {{DNNL_TP_ARG_WEIGHTS, &op.table, NULL},
+                           {DNNL_TP_ARG_SRC, &op.ids, ids},
+                           {DNNL_TP_ARG_DST, &op.dst, NULL}};
+    run_op(gpu, &op.base, sizeof op, bad, 3, x);
+}
+
+static void pool_normalize(dnnl_tp_engine_t gpu, sequences_t what) {
+    enum { COLUMNS = 100 };
+    dtp_pool_normalize_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
+    op.epsilon = 1e-12f;
+    op.src =
+        what == MASKED ? dense(3, dnnl_tp_f32, 1, ROWS, COLUMNS) : dense(2, dnnl_tp_f32, ROWS, COLUMNS, 0);
+    op.dst = dense(2, dnnl_tp_f32, n_sequences[what], COLUMNS, 0);
+    if (what == MASKED) op.mask = dense(2, dnnl_tp_f32, 1, ROWS, 0);
+    else op.offsets = dense(1, dnnl_tp_s32, n_sequences[what] + 1, 0, 0);
+    const operand_t x[] = {
+        {DNNL_TP_ARG_SRC, &op.src, NULL},
+        {DNNL_TP_ARG_DST, &op.dst, NULL},
+        {what == MASKED ? mask_arg : offsets_arg, what == MASKED ? &op.mask : &op.offsets, offsets_of(what)}};
+    run_op(gpu, &op.base, sizeof op, what == BAD, 3, x);
+}
+
+/* The arithmetic of integers. */
+static void exact(dnnl_tp_engine_t gpu, dnnl_tp_data_type_t dt) {
+    enum { N = 1100 }; /* rows of a block */
+    const dtp_md_t x = dense(2, dt, 2, N, 0), row = dense(2, dt, 1, N, 0), column = dense(2, dt, 2, 1, 0);
+    dtp_binary_desc_t binary;
+    dtp_eltwise_desc_t eltwise;
+    dtp_reduction_desc_t reduction;
+    memset(&binary, 0, sizeof binary), memset(&eltwise, 0, sizeof eltwise);
+    memset(&reduction, 0, sizeof reduction);
+    binary.base.kind = dnnl_tp_binary, eltwise.base.kind = dnnl_tp_eltwise;
+    reduction.base.kind = dnnl_tp_reduction;
+    binary.exact = eltwise.exact = reduction.exact = 1;
+    binary.alg = dnnl_tp_binary_max, eltwise.alg = dnnl_tp_eltwise_abs, reduction.alg = dnnl_tp_reduction_max;
+    eltwise.prop = dnnl_tp_forward_inference;
+    binary.src0 = binary.dst = eltwise.src = eltwise.dst = reduction.src = x;
+    binary.src1 = row;
+    reduction.dst = column;
+    const operand_t two[] = {
+        {DNNL_TP_ARG_SRC_0, &x, NULL}, {DNNL_TP_ARG_SRC_1, &row, NULL}, {DNNL_TP_ARG_DST, &x, NULL}};
+    const operand_t one[] = {{DNNL_TP_ARG_SRC, &x, NULL}, {DNNL_TP_ARG_DST, &x, NULL}};
+    const operand_t rows[] = {{DNNL_TP_ARG_SRC, &x, NULL}, {DNNL_TP_ARG_DST, &column, NULL}};
+    run_op(gpu, &binary.base, sizeof binary, false, 3, two);
+    if (dtp_ew_takes((int)eltwise.alg, dt)) run_op(gpu, &eltwise.base, sizeof eltwise, false, 2, one);
+    run_op(gpu, &reduction.base, sizeof reduction, false, 2, rows);
+}
+
+/* Elements of eight bytes, in rows of `columns`, to rows that lie otherwise. */
+static void move(dnnl_tp_engine_t gpu, int64_t columns) {
+    const int64_t dims[] = {9, columns}, strides[] = {columns + 4, 1};
+    const dtp_md_t from = dense(2, dnnl_tp_s64, 9, columns, 0);
+    dtp_md_t to;
+    dtp_reorder_desc_t op;
+    memset(&op, 0, sizeof op);
+    CHECK_OK(dtp_md_init_strides(&to, 2, dims, dnnl_tp_s64, strides));
+    op.base.kind = dnnl_tp_reorder;
+    op.src = from;
+    op.dst = to;
+    const operand_t x[] = {{DNNL_TP_ARG_FROM, &from, NULL}, {DNNL_TP_ARG_TO, &to, NULL}};
+    run_op(gpu, &op.base, sizeof op, false, 2, x);
+}
+
+void run_problems(void) {
+    static const dnnl_tp_data_type_t integers[] = {dnnl_tp_s64, dnnl_tp_s32, dnnl_tp_s8, dnnl_tp_u8,
+                                                   dnnl_tp_boolean};
+    bd_options_init();
+    (void)bd_global_option("--engine=gpu");
+    run_lines(132, NULL);
+    run_lines(1, "matmul");
+    bd_stat_print();
+    if (bd_stat_failures()) exit(1);
+    dnnl_tp_engine_t gpu;
+    CHECK_OK(dnnl_tp_engine_create(&gpu, dnnl_tp_gpu, 0));
+    for (sequences_t what = MASKED; what <= BAD; ++what) {
+        attention(gpu, dnnl_tp_f32, 24, what);
+        for (int64_t d = 32; d <= 128; d *= 2) {
+            attention(gpu, dnnl_tp_bf16, d, what);
+            if (what == MASKED) attention(gpu, dnnl_tp_f16, d, what);
+        }
+        pool_normalize(gpu, what);
+    }
+    gather(gpu, 40, false), gather(gpu, 37, true);
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; ++i) exact(gpu, integers[i]);
+    move(gpu, 36), move(gpu, 35);
+    CHECK_OK(dnnl_tp_engine_destroy(gpu));
+}
