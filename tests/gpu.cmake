@@ -132,7 +132,9 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
   endforeach()
   set_tests_properties(gpu_cts_attention gpu_cts_exact_types gpu_cts_matmul PROPERTIES LABELS full TIMEOUT 900 COST 100)
   set_tests_properties(gpu_exec_kinds gpu_exec_regions PROPERTIES LABELS full)
-  add_test(NAME gpu_exec_ops_lt COMMAND test_gpu_exec_ops) # products by cuBLASLt
-  set_tests_properties(gpu_exec_ops_lt PROPERTIES LABELS quick TIMEOUT ${quick_timeout} ENVIRONMENT "FAKE_CUBLASLT=1")
+  foreach(name IN ITEMS exec_ops cts_inner_product) # products by cuBLASLt
+    add_test(NAME gpu_${name}_lt COMMAND test_gpu_${name})
+    set_tests_properties(gpu_${name}_lt PROPERTIES LABELS quick TIMEOUT ${quick_timeout} ENVIRONMENT "FAKE_CUBLASLT=1")
+  endforeach()
   set_tests_properties(gpu_exec_bert PROPERTIES LABELS full TIMEOUT 3600 COST 1000) # interprets minutes, so it begins first
 endif()

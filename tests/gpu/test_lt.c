@@ -16,7 +16,7 @@
 
 enum { F32 = dnnl_tp_f32, BF16 = dnnl_tp_bf16, F16 = dnnl_tp_f16 };
 enum { LINE_BYTES = 1000 };
-typedef enum { NOTHING, RELU, GELU, SUM_HALF, SUM_RELU, TANH, RELU_SUM, LEAKY } chain_t;
+typedef enum { NOTHING, GELU, SUM_HALF, SUM_GELU, GELU_SUM, RELU, TANH } chain_t;
 
 typedef struct {
     int64_t batch, src_batch, wei_batch, m, n, k; /* batch 0: two dimensions */
@@ -47,26 +47,25 @@ static dnnl_tp_primitive_attr_t attr_of(const problem_t *p) {
     CHECK_OK(dnnl_tp_post_ops_create(&po));
     CHECK_OK(dnnl_tp_primitive_attr_set_fpmath_mode(attr, p->fpmath));
     const chain_t c = p->chain;
-    if (c == SUM_HALF || c == SUM_RELU)
+    if (c == SUM_HALF || c == SUM_GELU)
         CHECK_OK(dnnl_tp_post_ops_append_sum(po, 0.5f, 0, dnnl_tp_data_type_undef));
-    if (c == RELU || c == SUM_RELU || c == RELU_SUM)
-        CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0, 0));
-    if (c == LEAKY) CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0.5f, 0));
-    if (c == GELU) CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_gelu_tanh, 0, 0));
+    if (c == GELU || c == SUM_GELU || c == GELU_SUM)
+        CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_gelu_tanh, 0, 0));
+    if (c == RELU) CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0, 0));
     if (c == TANH) CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_tanh, 0, 0));
-    if (c == RELU_SUM) CHECK_OK(dnnl_tp_post_ops_append_sum(po, 0.5f, 0, dnnl_tp_data_type_undef));
+    if (c == GELU_SUM) CHECK_OK(dnnl_tp_post_ops_append_sum(po, 0.5f, 0, dnnl_tp_data_type_undef));
     CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
     CHECK_OK(dnnl_tp_post_ops_destroy(po));
     return attr;
 }
 
 static double finish(chain_t c, double x, double old) {
-    if (c == SUM_HALF || c == SUM_RELU) x += old / 2;
-    if (c == RELU || c == SUM_RELU || c == RELU_SUM) x = x > 0 ? x : 0;
-    if (c == LEAKY) x = x > 0 ? x : x / 2;
-    if (c == GELU) x = x / 2 * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+    if (c == SUM_HALF || c == SUM_GELU) x += old / 2;
+    if (c == GELU || c == SUM_GELU || c == GELU_SUM)
+        x = x / 2 * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+    if (c == RELU) x = x > 0 ? x : 0;
     if (c == TANH) x = tanh(x);
-    return c == RELU_SUM ? x + old / 2 : x;
+    return c == GELU_SUM ? x + old / 2 : x;
 }
 
 /* Small whole numbers. shift: element 0 lies so many elements behind where the memory begins. */
@@ -174,7 +173,7 @@ static void check(const problem_t *p, int64_t shift, const char *impl) {
 }
 
 static const char lt_name[] = "cuda:cublaslt";
-static const problem_t usual = {M_BY_N(16, 32, 64), BF16, BF16, BF16, "ab", "ab", "ab", RELU, 0};
+static const problem_t usual = {M_BY_N(16, 32, 64), BF16, BF16, BF16, "ab", "ab", "ab", GELU, 0};
 
 static int setup(void **state) {
     fake_cuda_reset();
@@ -196,13 +195,13 @@ static const struct {
 } asked[] = {
     {{M_BY_N(5, 7, 9), F32, F32, 0, "ab", "ab", "ab", NOTHING, 0}, 0, 0, 7, 9, 7, DTP_LT_EPILOGUE_NONE},
     {{M_BY_N(5, 7, 9), BF16, BF16, BF16, "ab", "ba", "ab", NOTHING, 0}, 1, 0, 9, 9, 7, DTP_LT_EPILOGUE_BIAS},
-    {{M_BY_N(5, 7, 9), F16, F16, F16, "ba", "ab", "ab", RELU, 0},
+    {{M_BY_N(5, 7, 9), F16, F16, F16, "ba", "ab", "ab", GELU, 0},
      0,
      1,
      7,
      5,
      7,
-     DTP_LT_EPILOGUE_BIAS | DTP_LT_EPILOGUE_RELU},
+     DTP_LT_EPILOGUE_BIAS | DTP_LT_EPILOGUE_GELU},
     {{M_BY_N(5, 7, 9), BF16, F32, F32, "ba", "ba", "ab", NOTHING, 0}, 1, 1, 9, 5, 7, DTP_LT_EPILOGUE_BIAS},
     {{M_BY_N(5, 7, 9), F16, F32, 0, "ab", "ab", "ba", SUM_HALF, 0}, 1, 1, 9, 7, 5, DTP_LT_EPILOGUE_NONE},
     {{M_BY_N(16, 32, 64), BF16, BF16, BF16, "ab", "ba", "ab", GELU, 0},
@@ -212,13 +211,13 @@ static const struct {
      64,
      32,
      DTP_LT_EPILOGUE_BIAS | DTP_LT_EPILOGUE_GELU},
-    {{M_BY_N(16, 32, 64), F16, F16, 0, "ab", "ab", "ab", SUM_RELU, 0},
+    {{M_BY_N(16, 32, 64), F16, F16, 0, "ab", "ab", "ab", SUM_GELU, 0},
      0,
      0,
      32,
      64,
      32,
-     DTP_LT_EPILOGUE_RELU},
+     DTP_LT_EPILOGUE_GELU},
     {{M_BY_N(1, 7, 9), F32, F32, F32, "ab", "ab", "ab", NOTHING, 0}, 0, 0, 7, 9, 7, DTP_LT_EPILOGUE_BIAS},
     {{M_BY_N(5, 1, 9), F32, F32, 0, "ab", "ab", "ab", NOTHING, 0}, 0, 0, 1, 9, 1, DTP_LT_EPILOGUE_NONE},
     {{M_BY_N(5, 7, 1), F32, F32, 0, "ab", "ab", "ab", NOTHING, 0}, 0, 0, 7, 1, 7, DTP_LT_EPILOGUE_NONE},
@@ -229,13 +228,13 @@ static const struct {
      64,
      8,
      DTP_LT_EPILOGUE_NONE},
-    {{3, 3, 3, 5, 7, 9, BF16, BF16, BF16, "abc", "acb", "abc", RELU, 0},
+    {{3, 3, 3, 5, 7, 9, BF16, BF16, BF16, "abc", "acb", "abc", GELU, 0},
      1,
      0,
      9,
      9,
      7,
-     DTP_LT_EPILOGUE_BIAS | DTP_LT_EPILOGUE_RELU},
+     DTP_LT_EPILOGUE_BIAS | DTP_LT_EPILOGUE_GELU},
     {{3, 1, 3, 5, 7, 64, F32, F32, F32, "abc", "abc", "abc", NOTHING, 0},
      0,
      0,
@@ -279,7 +278,7 @@ static void asks(void **state) {
         assert_int_equal(0, last.bias_batch);
         assert_int_equal(16, last.alignment);
         assert_int_equal(p->k >= 64, last.workspace_bytes > 0);
-        assert_true(last.beta == (p->chain == SUM_HALF || p->chain == SUM_RELU ? 0.5f : 0.0f));
+        assert_true(last.beta == (p->chain == SUM_HALF || p->chain == SUM_GELU ? 0.5f : 0.0f));
         assert_int_equal(p->fpmath == dnnl_tp_fpmath_mode_tf32 ? DTP_LT_COMPUTE_TF32 : DTP_LT_COMPUTE_F32,
                          last.compute);
     }
@@ -288,7 +287,7 @@ static void asks(void **state) {
 /* Another way is taken where an address is not a multiple of 16. */
 static void looks_at_addresses(void **state) {
     (void)state;
-    const problem_t p = {M_BY_N(16, 32, 64), BF16, BF16, BF16, "ab", "ab", "ab", RELU, 0};
+    const problem_t p = {M_BY_N(16, 32, 64), BF16, BF16, BF16, "ab", "ab", "ab", GELU, 0};
     check(&p, 1, lt_name);
     assert_int_equal(2, fake_lt_last().alignment);
     check(&p, 8, lt_name);
@@ -302,8 +301,8 @@ static void leaves_the_rest(void **state) {
         const char *impl;
     } rows[] = {
         {{M_BY_N(5, 7, 9), F32, F32, 0, "ab", "ab", "ab", TANH, 0}, "cuda:simt"},
-        {{M_BY_N(5, 7, 9), F32, F32, 0, "ab", "ab", "ab", RELU_SUM, 0}, "cuda:simt"},
-        {{M_BY_N(5, 7, 9), F32, F32, 0, "ab", "ab", "ab", LEAKY, 0}, "cuda:simt"},
+        {{M_BY_N(5, 7, 9), F32, F32, 0, "ab", "ab", "ab", RELU, 0}, "cuda:simt"},
+        {{M_BY_N(5, 7, 9), BF16, BF16, 0, "ab", "ab", "ab", GELU_SUM, 0}, "cuda:mma"},
         {{M_BY_N(5, 7, 9), F32, F32, 0, "ab", "ab", "ab", GELU, 0}, "cuda:simt"},
         {{M_BY_N(5, 7, 9), BF16, BF16, F32, "ab", "ab", "ab", NOTHING, 0}, "cuda:mma"},
         {{M_BY_N(5, 7, 9), BF16, BF16, BF16, "ab", "ab", "ba", NOTHING, 0}, "cuda:mma"},

@@ -62,12 +62,7 @@ enum {
     DTP_LT_BIAS_BATCH_STRIDE = 10 /* int64_t */
 };
 /* Epilogues, which add */
-enum {
-    DTP_LT_EPILOGUE_NONE = 1,
-    DTP_LT_EPILOGUE_RELU = 2,
-    DTP_LT_EPILOGUE_BIAS = 4,
-    DTP_LT_EPILOGUE_GELU = 32
-};
+enum { DTP_LT_EPILOGUE_NONE = 1, DTP_LT_EPILOGUE_BIAS = 4, DTP_LT_EPILOGUE_GELU = 32 };
 /* Attributes of a layout */
 enum {
     DTP_LT_BATCH_COUNT = 5, /* int32_t */

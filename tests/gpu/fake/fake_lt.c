@@ -233,7 +233,6 @@ static const char *refused(const fake_lt_work_t *w) {
     if (m != w->d.rows || n != w->d.columns || k != fake_lt_k(w)) return "sizes that do not go together";
     switch (p->epilogue & ~(uint32_t)DTP_LT_EPILOGUE_BIAS) {
     case 0:
-    case DTP_LT_EPILOGUE_RELU:
     case DTP_LT_EPILOGUE_GELU: break;
     case DTP_LT_EPILOGUE_NONE:
         if (p->epilogue == DTP_LT_EPILOGUE_NONE) break; /* fallthrough */

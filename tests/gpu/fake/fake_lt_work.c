@@ -94,7 +94,6 @@ static void store(unsigned char *p, float x, dtp_lt_type_t type) {
 }
 
 static float finish(uint32_t epilogue, float x) {
-    if (epilogue & DTP_LT_EPILOGUE_RELU) return x > 0 ? x : 0;
     if (!(epilogue & DTP_LT_EPILOGUE_GELU)) return x;
     const double v = (double)x;
     return (float)(v / 2 * (1 + tanh(0.79788456080286535588 * (v + 0.044715 * v * v * v))));
