@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/tensor.h"
 #include "support/upload.h"
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
@@ -184,7 +185,7 @@ typedef struct {
     float y[MOST][ELEMS];
 } results_t;
 
-static void run(dnnl_tp_graph_t g, const sample_t *s, bool constants, unsigned flags, results_t *r) {
+static bool run(dnnl_tp_graph_t g, const sample_t *s, bool constants, unsigned flags, results_t *r) {
     dnnl_tp_engine_t engine;
     dnnl_tp_stream_t stream;
     dnnl_tp_executable_t e;
@@ -195,12 +196,13 @@ static void run(dnnl_tp_graph_t g, const sample_t *s, bool constants, unsigned f
     for (int i = 0; i < s->nout; ++i) out[i] = r->y[i];
     CHECK_OK(dnnl_tp_engine_create(&engine, test_engine_kind(), 0));
     CHECK_OK(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags));
-    CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &opts));
+    const bool has = has_impl(engine, dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &opts));
     const int nin = s->nin - is_shape(s->row, s->nin - 1);
-    CHECK_OK(test_run_graph(e, stream, constants ? 0 : nin, in, s->nout, out, NULL));
+    if (has) CHECK_OK(test_run_graph(e, stream, constants ? 0 : nin, in, s->nout, out, NULL));
     CHECK_OK(dnnl_tp_executable_destroy(e));
     CHECK_OK(dnnl_tp_stream_destroy(stream));
     CHECK_OK(dnnl_tp_engine_destroy(engine));
+    return has;
 }
 
 static void assert_near(const char *name, const results_t *a, const results_t *b) {
@@ -226,29 +228,32 @@ static char *text_of(dnnl_tp_graph_t g) {
     return text;
 }
 
-static void check_sample(const sample_t *s) {
+/* False: the engine has no such operator. */
+static bool check_sample(const sample_t *s) {
     results_t fused, alone, folded, again;
     dnnl_tp_graph_t g = build(s, false), c = build(s, true), read;
     char *text = text_of(g);
     CHECK_OK(dnnl_tp_graph_read_text(&read, text, strlen(text), NULL));
     char *second = text_of(read);
     assert_string_equal(text, second);
-    run(g, s, false, 0, &fused);
-    run(g, s, false, DNNL_TP_COMPILE_NO_FUSION, &alone);
-    run(c, s, true, 0, &folded);
-    run(read, s, false, 0, &again);
+    const bool has = run(g, s, false, 0, &fused);
+    assert_int_equal(run(g, s, false, DNNL_TP_COMPILE_NO_FUSION, &alone), has);
+    (void)run(c, s, true, 0, &folded);
+    assert_int_equal(run(read, s, false, 0, &again), has);
+    if (!has) folded = fused;
     assert_near(s->row->name, &alone, &fused);
     assert_near(s->row->name, &folded, &fused);
     assert_memory_equal(&again, &fused, sizeof again);
     bool any = false;
     for (int k = 0; k < ELEMS; ++k) any |= fused.y[0][k] != 0.f;
-    if (!any && s->row->kind != dnnl_tp_op_floor) /* of numbers below 1 */
+    if (!any && has && s->row->kind != dnnl_tp_op_floor) /* of numbers below 1 */
         fail_msg("%s wrote nothing but zeros", s->row->name);
     free(text);
     free(second);
     CHECK_OK(dnnl_tp_graph_destroy(g));
     CHECK_OK(dnnl_tp_graph_destroy(c));
     CHECK_OK(dnnl_tp_graph_destroy(read));
+    return has;
 }
 
 static void test_run(void **state) {
@@ -258,13 +263,16 @@ static void test_run(void **state) {
             floats[i][k] = .1f + .8f * (float)((7 * k + 5 * i * (k % 2)) % 17) / 17.f; /* some are equal */
             truths[i][k] = (7 * k + 5 * i) % 3 != 0;
         }
+    int served = 0;
     for (int r = 0; r < dtp_op_nrows; ++r)
         for (int all = 0; all < 2; ++all) {
             sample_t s = sample_of(&dtp_op_rows[r], all);
             print_message("%s, %s attributes, %d results\n", s.row->name, all ? "all" : "needed",
                           count_results(&s));
-            check_sample(&s);
+            served += check_sample(&s);
         }
+    print_message("%d of %d\n", served, 2 * dtp_op_nrows);
+    assert_true(served > dtp_op_nrows / 2);
 }
 
 /* ---- Refusals ---------------------------------------------------------------------------------------- */
