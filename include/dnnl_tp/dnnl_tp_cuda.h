@@ -64,6 +64,12 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_find_device(const unsigned char uu
  * @return "" where there are devices; owned by the library. */
 DNNL_TP_API const char *dnnl_tp_cuda_reason(void);
 
+/** Why products do not use cuBLASLt: no device, no library, another version, a call that it lacks, switched off. Loads the library if
+ * no product has yet, which takes long. Thread-safe.
+ *
+ * @return "" where there is one; owned by the library. */
+DNNL_TP_API const char *dnnl_tp_cuda_cublaslt_reason(void);
+
 /** Memory of an engine, in bytes. */
 typedef struct {
     size_t struct_size; /**< sizeof(dnnl_tp_cuda_memory_t), set by the caller */

@@ -27,6 +27,8 @@ inline std::size_t find_device(const unsigned char *uuid) {
 }
 /** Why there are no GPU engines; empty where there are. */
 inline std::string reason() { return dnnl_tp_cuda_reason(); }
+/** Why products do not use cuBLASLt, which it loads; empty where they do. */
+inline std::string cublaslt_reason() { return dnnl_tp_cuda_cublaslt_reason(); }
 
 /** Bytes that an engine may have allocated at a time; 0: no limit. */
 inline void set_memory_limit(const engine_attr &attr, uint64_t bytes) {

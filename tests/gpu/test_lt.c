@@ -333,7 +333,9 @@ static void keep_line(void *lines, const char *line) {
 static void says_what_is_missing(void **state) {
     (void)state;
     char line[LINE_BYTES] = "";
+    assert_string_equal(dnnl_tp_cuda_cublaslt_reason(), "");
     dtp_lt_set_for_test(NULL);
+    assert_string_equal(dnnl_tp_cuda_cublaslt_reason(), "the driver is one for tests");
     CHECK_OK(dnnl_tp_set_verbose_callback(keep_line, line));
     atomic_store(&dtp_verbose_bits, DTP_VERBOSE_DISPATCH);
     check(&usual, 0, "cuda:mma");

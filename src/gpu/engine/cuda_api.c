@@ -1,6 +1,7 @@
 /* Calls of dnnl_tp_cuda.h. */
 #include "dnnl_tp/dnnl_tp_cuda.h"
 
+#include "gpu/driver/lt_api.h"
 #include "gpu/engine/gpu_stream.h"
 
 dnnl_tp_status_t dnnl_tp_cuda_engine_attr_set(dnnl_tp_engine_attr_t attr,
@@ -12,6 +13,11 @@ dnnl_tp_status_t dnnl_tp_cuda_engine_attr_set(dnnl_tp_engine_attr_t attr,
 const char *dnnl_tp_cuda_reason(void) {
     if (!dtp_cu()) return dtp_cu_reason();
     return dnnl_tp_engine_get_count(dnnl_tp_gpu) ? "" : "the driver knows no device";
+}
+
+const char *dnnl_tp_cuda_cublaslt_reason(void) {
+    const char *reason = dnnl_tp_cuda_reason();
+    return *reason ? reason : dtp_lt_reason();
 }
 
 static dnnl_tp_status_t answer(dtp_cu_result_t result) {
