@@ -41,7 +41,8 @@ endif()
 # Real architectures of the embedded kernels; readable PTX of compute_80 is always there. Empty: PTX alone.
 set(DNNL_TP_CUDA_ARCHITECTURES "80;89;90;100;120" CACHE STRING "GPU architectures of the embedded kernels")
 
-# A C file for each .cu with its fatbin as an array dtp_fatbin_<name>; appends them to `out`.
+# A C file for each .cu with its fatbin as an array dtp_fatbin_<name>; appends them to `out`. What ptxas says of registers and stacks
+# lies beside it, for the test package_gpu_spills.
 function(dnnl_tp_fatbins out)
   set(codes "-gencode=arch=compute_80,code=compute_80")
   foreach(arch IN LISTS DNNL_TP_CUDA_ARCHITECTURES)
@@ -54,10 +55,11 @@ function(dnnl_tp_fatbins out)
     set(base ${PROJECT_BINARY_DIR}/fatbins/${name})
     add_custom_command(OUTPUT ${base}.c
       COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/fatbins
-      COMMAND ${nvcc} -fatbin --no-compress -std=c++17 -O3 --ftz=false --prec-div=true --prec-sqrt=true -Werror all-warnings
+      COMMAND ${CMAKE_COMMAND} -E rm -f ${base}.fatbin
+      COMMAND ${nvcc} -fatbin --no-compress -std=c++17 -O3 --ftz=false --prec-div=true --prec-sqrt=true -Werror all-warnings -Xptxas -v
         ${codes} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/include
-        -MD -MF ${base}.d -MT ${base}.c -o ${base}.fatbin ${source}
-      COMMAND ${CMAKE_COMMAND} -DBIN2C=${bin}/bin2c -DNAME=dtp_fatbin_${name} -DFROM=${base}.fatbin -DTO=${base}.c
+        -MD -MF ${base}.d -MT ${base}.c -o ${base}.fatbin ${source} 2> ${base}.ptxas || true
+      COMMAND ${CMAKE_COMMAND} -DBIN2C=${bin}/bin2c -DNAME=dtp_fatbin_${name} -DFROM=${base}.fatbin -DSAID=${base}.ptxas -DTO=${base}.c
         -P ${PROJECT_SOURCE_DIR}/cmake/bin2c.cmake
       DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/bin2c.cmake DEPFILE ${base}.d
       COMMENT "Building CUDA fatbin ${name}" VERBATIM)

@@ -95,7 +95,7 @@ DTP_DEVICE void write_zeros(const dtp_attention_args_t &a, const place_t &p) {
 /* ---- Any type ----------------------------------------------------------------------------------------- */
 
 /* A step of DTP_WARP keys, one for each lane. Lanes hold every DTP_WARP-th column of the sums. */
-DTP_KERNEL(dtp_attention_any, dtp_attention_args_t, THREADS) {
+DTP_KERNEL_FITTED(dtp_attention_any, dtp_attention_args_t, THREADS, 1) {
     enum { PARTS = DTP_ATTENTION_MOST_D / DTP_WARP };
     __shared__ int room;
     __shared__ float queries[WARPS][DTP_ATTENTION_MOST_D];

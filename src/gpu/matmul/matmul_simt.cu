@@ -123,7 +123,7 @@ DTP_DEVICE int64_t row_blocks(const dtp_matmul_args_t &a) {
     return (int64_t)a.matrices * a.m * ((a.n + DTP_MATMUL_COLUMNS - 1) / DTP_MATMUL_COLUMNS);
 }
 
-extern "C" __global__ void __launch_bounds__(DTP_MATMUL_ANY_THREADS)
+extern "C" __global__ void __launch_bounds__(DTP_MATMUL_ANY_THREADS, 1)
     dtp_matmul_any(const __grid_constant__ dtp_matmul_args_t a) {
     const int64_t at = (int64_t)blockIdx.x * DTP_MATMUL_ANY_THREADS + threadIdx.x;
     if (at >= row_blocks(a)) return;
@@ -145,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(DTP_MATMUL_ANY_THREADS)
 }
 
 /* Adds the parts in their order. */
-extern "C" __global__ void __launch_bounds__(DTP_MATMUL_ANY_THREADS)
+extern "C" __global__ void __launch_bounds__(DTP_MATMUL_ANY_THREADS, 1)
     dtp_matmul_join(const __grid_constant__ dtp_matmul_args_t a) {
     const int64_t at = (int64_t)blockIdx.x * DTP_MATMUL_ANY_THREADS + threadIdx.x;
     if (at >= row_blocks(a)) return;
