@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "ptx.h"
@@ -465,11 +466,35 @@ static void test_allowed(void **state) {
                 fail_msg("%s, seed %d: %s", lines[i].text, (int)seed, error);
 }
 
+/* The clock counts nanoseconds in 64 bits. */
+static void the_clock_is_the_hosts(void **state) {
+    (void)state;
+    uint32_t in[WORDS * LANES] = {0}, out[WORDS * LANES] = {0};
+    char error[256];
+    struct timespec from, to;
+    clock_gettime(CLOCK_REALTIME, &from);
+    if (!run("mov.u64 %d1, %globaltimer; st.global.u64 [%out], %d1;", warp, in, sizeof in, out, sizeof out,
+             error))
+        fail_msg("%s", error);
+    clock_gettime(CLOCK_REALTIME, &to);
+    uint64_t ns;
+    memcpy(&ns, out, sizeof ns);
+    assert_true(ns >= (uint64_t)from.tv_sec * 1000000000u + (uint64_t)from.tv_nsec);
+    assert_true(ns <= (uint64_t)to.tv_sec * 1000000000u + (uint64_t)to.tv_nsec);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shfl),   cmocka_unit_test(test_shfl_clamp), cmocka_unit_test(test_votes),
-        cmocka_unit_test(test_mma),    cmocka_unit_test(test_ldmatrix),   cmocka_unit_test(test_movmatrix),
-        cmocka_unit_test(test_copies), cmocka_unit_test(test_traps),      cmocka_unit_test(test_allowed),
+        cmocka_unit_test(the_clock_is_the_hosts),
+        cmocka_unit_test(test_shfl),
+        cmocka_unit_test(test_shfl_clamp),
+        cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_mma),
+        cmocka_unit_test(test_ldmatrix),
+        cmocka_unit_test(test_movmatrix),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_traps),
+        cmocka_unit_test(test_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

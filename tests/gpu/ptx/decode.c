@@ -94,7 +94,7 @@ static bool find_register(const decoder_t *d, const token_t *t, uint16_t *row, u
     return false;
 }
 
-static bool find_special(decoder_t *d, const token_t *t, uint16_t *row) {
+static bool find_special(decoder_t *d, const token_t *t, uint16_t *row, uint8_t *width) {
     static const struct {
         const char *name;
         fill_kind_t kind;
@@ -124,9 +124,9 @@ static bool find_special(decoder_t *d, const token_t *t, uint16_t *row) {
                    {"%lanemask_ge", FILL_LANEMASK, 4}};
     for (size_t i = 0; i < sizeof special / sizeof *special; ++i)
         if (ptx_is(t, special[i].name)) {
-            *row = filled(d, (fill_t){.kind = special[i].kind,
-                                      .axis = special[i].axis,
-                                      .width = special[i].kind == FILL_TIME ? 8 : 4});
+            *width = special[i].kind == FILL_TIME ? 8 : 4;
+            *row =
+                filled(d, (fill_t){.kind = special[i].kind, .axis = special[i].axis, .width = *width});
             return true;
         }
     return false;
@@ -234,9 +234,7 @@ static bool one_src(decoder_t *d, insn_t *in, const token_t *t, bool minus, type
         else if (width < 8) value &= (UINT64_C(1) << 8 * width) - 1;
         row = constant(d, value, found);
         found = (uint8_t)width;
-    } else if (find_special(d, t, &row)) {
-        found = 4;
-    } else if (!find_register(d, t, &row, &found)) {
+    } else if (!find_special(d, t, &row, &found) && !find_register(d, t, &row, &found)) {
         const symbol_t *s = symbol(d, t);
         if (!s) return unknown(d, t);
         found = (uint8_t)width;
