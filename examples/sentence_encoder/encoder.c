@@ -267,6 +267,8 @@ int se_session_create(se_session_t **session, se_encoder_t *encoder, int max_seq
     s->offsets = s->positions + tokens;
     dnnl_tp_status_t status = dnnl_tp_stream_create_v2(&s->stream, encoder->engine,
                                                        dnnl_tp_stream_default_flags, encoder->stream_attr);
+    if (status == dnnl_tp_success && trace && encoder->host)
+        status = dnnl_tp_stream_set_trace(s->stream, trace, "GPU");
     if (status != dnnl_tp_success) {
         library_error(error, "cannot create a stream", status);
         se_session_destroy(s);

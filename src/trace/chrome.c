@@ -119,7 +119,7 @@ bool dtp_trace_put_chrome(const dtp_trace_view_t *v, FILE *f) {
     put_lanes(v, f);
     for (int64_t i = 0; i < v->n && !ferror(f); ++i) {
         const dtp_trace_item_t *item = &v->items[i];
-        put_item(v, f, item, THREADS, (int)item->lane + 1);
+        if (!dtp_trace_is_of_stream(item->event)) put_item(v, f, item, THREADS, (int)item->lane + 1);
         if (item->event->stream) put_item(v, f, item, STREAMS, item->event->stream);
     }
     fprintf(f, "\n],\"otherData\":{\"dropped_events\":%lld,\"begin_monotonic_ns\":%lld}}\n",

@@ -30,7 +30,7 @@ static bool put_streams(const dtp_trace_view_t *v, FILE *f) {
     if (!sum) return false;
     for (int64_t i = 0; i < v->n; ++i) {
         const dtp_trace_event_t *e = v->items[i].event;
-        if (e->stream > v->nstreams) continue;
+        if (e->stream > v->nstreams || dtp_trace_is_of_stream(e)) continue;
         ++sum[e->stream].count;
         sum[e->stream].busy_ns += e->end_ns - e->begin_ns;
         sum[e->stream].wait_ns += v->items[i].wait_ns;

@@ -102,6 +102,10 @@ uint16_t dtp_trace_stream(dtp_trace_t *trace, const char *name);
 static inline uint32_t dtp_trace_next_run(dtp_trace_t *trace) {
     return atomic_fetch_add_explicit(&trace->runs, 1, memory_order_relaxed) + 1;
 }
+/* A step of a run that the stream itself did, no thread. */
+static inline bool dtp_trace_is_of_stream(const dtp_trace_event_t *event) {
+    return event->kind == dnnl_tp_trace_node && event->stream;
+}
 /* On the lane of this thread. */
 void dtp_trace_add(dtp_trace_t *trace, const dtp_trace_event_t *event);
 

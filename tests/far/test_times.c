@@ -152,6 +152,8 @@ static void traces(void **state) {
         char engine[32];
         snprintf(engine, sizeof engine, "\"engine\":\"%s\"", far_traits.name);
         assert_non_null(strstr(text, engine));
+        assert_non_null(strstr(text, k / 2 ? "\"cat\":\"node\",\"pid\":1" : "\"cat\":\"node\",\"pid\":2"));
+        assert_null(strstr(text, k / 2 ? "\"cat\":\"node\",\"pid\":2" : "\"cat\":\"node\",\"pid\":1"));
         free(text);
         CHECK_OK(dnnl_tp_stream_destroy(s));
         CHECK_OK(dnnl_tp_trace_destroy(t));

@@ -113,6 +113,7 @@ void dtp_run_watched(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, int32_t ro
                                      .run = ctx->trace_run,
                                      .round = round,
                                      .part = DTP_TRACE_ALL,
+                                     .stream = ctx->trace_lane,
                                      .kind = dnnl_tp_trace_node};
     record(ctx, step, &event);
 }
