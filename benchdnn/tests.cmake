@@ -75,6 +75,28 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
   endforeach()
 endif()
 
+# The same on the machine's own driver, `ctest -L gpu`; left out where it has no GPU.
+if(DNNL_TP_WITH_CUDA_KERNELS)
+  function(on_gpu name)
+    add_test(NAME on_gpu_${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/gpu/on_gpu.sh $<TARGET_FILE:benchdnn> ${ARGN})
+    set_tests_properties(on_gpu_${name} PROPERTIES LABELS gpu TIMEOUT 600 SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu
+      ENVIRONMENT DNNL_TP_TEST_REAL_GPU=1)
+  endfunction()
+  foreach(driver IN ITEMS binary concat eltwise ip lnorm matmul reduction reorder softmax sum)
+    set(run $<TARGET_FILE:benchdnn> --engine=gpu --allow-unimpl=true --${driver})
+    on_gpu(${driver} ${run} --batch=test_${driver}_ci)
+    on_gpu(${driver}_memcheck memcheck ${run} --batch=test_${driver}_smoke)
+    on_gpu(${driver}_racecheck racecheck ${run} --batch=test_${driver}_smoke)
+  endforeach()
+  foreach(test IN ITEMS exec_bert exec_ops exec_parts exec_known_if cts_attention cts_exact_types cts_gather_pool cts_postops)
+    on_gpu(${test} $<TARGET_FILE:test_gpu_${test}>)
+  endforeach()
+  foreach(tool IN ITEMS memcheck racecheck)
+    on_gpu(attention_${tool} ${tool} $<TARGET_FILE:test_gpu_cts_attention>)
+    on_gpu(gather_pool_${tool} ${tool} $<TARGET_FILE:test_gpu_cts_gather_pool>)
+  endforeach()
+endif()
+
 # Bugs in the kernels that ship, each of which must be found: small problems of benchdnn on the same driver.
 if(DNNL_TP_WITH_CUDA_KERNELS)
   file(GLOB controls CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/gpu/controls/*.c)

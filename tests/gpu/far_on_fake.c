@@ -16,6 +16,7 @@ static void end_of_program(void) {
 }
 
 __attribute__((constructor)) static void install(void) {
+    if (getenv("DNNL_TP_TEST_REAL_GPU")) return;
     fake_cuda_set_devices(FAR_DEVICES, 9, 0);
     const char *seed = getenv("DNNL_TP_TEST_SEED");
     if (seed) fake_cuda_set_seed(strtoull(seed, NULL, 0));
