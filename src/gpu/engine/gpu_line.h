@@ -56,14 +56,15 @@ struct dtp_gpu_line {
     uint64_t done;
     _Atomic uint64_t completed;
     int callbacks; /* calls of `heard` that the driver owes */
-    bool settling, lost;
+    bool settling;
+    _Atomic bool lost;             /* written under lock */
     uint32_t generation, poisoned; /* marks of generation `poisoned` behind poison_from fail */
     uint64_t poison_from;
     dnnl_tp_status_t poison;
     char text[DTP_EVENT_TEXT];
     struct awaited *awaited, **awaited_end; /* events that the stream waits for, in order */
     _Atomic int num_awaited;
-    _Atomic uint32_t *flags;                /* pinned words that they write */
+    _Atomic uint32_t *flags; /* pinned words that they write */
     dtp_cu_ptr_t flags_there;
     uint16_t free_flag[256];
     int free_flags;
