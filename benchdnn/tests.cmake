@@ -101,7 +101,7 @@ endif()
 if(DNNL_TP_WITH_CUDA_KERNELS)
   add_test(NAME gpu_suites COMMAND sh -c "rm -f suites.csv; ${CMAKE_CURRENT_SOURCE_DIR}/gpu/run.sh suites.csv $<TARGET_FILE:benchdnn> tiny")
   set_tests_properties(gpu_suites PROPERTIES LABELS quick TIMEOUT ${quick_timeout} PASS_REGULAR_EXPRESSION "matmul_tf32: done"
-    ENVIRONMENT "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/tests/fake_libcuda")
+    ENVIRONMENT "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/tests/fake_libcuda;DNNL_TP_CUBLASLT=0")
 endif()
 
 # Bugs in the kernels that ship, each of which must be found: small problems of benchdnn on the same driver.
