@@ -4,7 +4,7 @@
  * A worker: executes pending work (a run's ticket), then tasks of the user, then helps in shared loops and spins for more
  * (a joiner's ticket), then sleeps. It never spins on the CPU of the thread that last opened a shared loop.
  * Sleeping is a Dekker pair: worker: set own bit in `sleeping` (seq_cst), look again, sleep;
- * waker: publish (seq_cst), read `sleeping`, take a bit, ring the bell. A wake may be spurious, never lost.
+ * waker: publish (seq_cst), read `sleeping`, take a bit, ring the bell. A wake may be spurious, never lost, never late.
  */
 #include "common/base/with.h"
 #include "threading/base/atomics.h"
@@ -57,8 +57,8 @@ void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns) {
 
 #include "threading/base/topology.h"
 
-/* A ring that is counted in `waking` until the worker has heard it; others add 1. */
-enum { BELL_COUNTED = 1 << 16 };
+/* COUNTED: in `waking`, until the worker has heard it. */
+enum { BELL_SILENT, BELL_RUNG, BELL_COUNTED };
 struct dtp_worker {
     _Alignas(DTP_NO_SHARE) _Atomic uint32_t bell;
     _Atomic uint32_t reply; /* calibration */
@@ -130,36 +130,34 @@ static void worker_help(dtp_pool_t *rec) {
     }
 }
 
-/* Stops the bell, which may ring late: each ring that was counted in `waking` is taken off once. */
-static void stop_bell(struct dtp_worker *self) {
-#ifdef DTP_BREAK_SLEEP_COUNT
-    uint32_t rung = atomic_load_explicit(&self->bell, memory_order_relaxed);
-    atomic_store_explicit(&self->bell, 0, memory_order_relaxed);
-#else
-    uint32_t rung = atomic_exchange_explicit(&self->bell, 0, memory_order_acquire);
-#endif
-    if (rung >= BELL_COUNTED)
-        atomic_fetch_sub_explicit(&self->rec->waking, (int32_t)(rung / BELL_COUNTED), memory_order_relaxed);
-}
-
+/* The waker who takes the bit rings the bell, once: a worker that finds something to do, and its bit taken, waits for that ring.
+ * (Else it would be counted in `waking` while the worker is busy, and an opener would wait for nobody.) */
 static void worker_sleep(struct dtp_worker *self) {
     dtp_pool_t *rec = self->rec;
     _Atomic uint64_t *word = &rec->sleeping[self->index / 64];
-    uint64_t bit = (uint64_t)1 << (self->index % 64);
-    stop_bell(self);
+    const uint64_t bit = (uint64_t)1 << (self->index % 64);
     DTP_JOLT();
     atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
 #ifdef DTP_BREAK_SLEEP_LOOK
-    (void)worker_must_act;
+    const bool stays = false && worker_must_act(rec);
 #elif defined DTP_BREAK_HELPERS_LOOK
-    if (!worker_must_act(rec))
+    const bool stays = worker_must_act(rec);
 #else
     /* Who opened a loop meanwhile may have counted on this thread. */
-    if (!worker_must_act(rec) && !dtp_helpers_may_come(rec, NULL))
+    const bool stays = worker_must_act(rec) || dtp_helpers_may_come(rec, NULL);
 #endif
-    while (!atomic_load_explicit(&self->bell, memory_order_acquire)) dtp_futex_wait(&self->bell, 0, -1);
-    atomic_fetch_and_explicit(word, ~bit, memory_order_relaxed);
-    stop_bell(self);
+    if (stays) {
+        const uint64_t asleep = atomic_fetch_and_explicit(word, ~bit, memory_order_relaxed);
+#ifdef DTP_BREAK_SLEEP_COUNT
+        return;
+#endif
+        if (asleep & bit) return;
+    }
+    while (!atomic_load_explicit(&self->bell, memory_order_acquire))
+        dtp_futex_wait(&self->bell, BELL_SILENT, -1);
+    if (atomic_load_explicit(&self->bell, memory_order_relaxed) == BELL_COUNTED)
+        atomic_fetch_sub_explicit(&rec->waking, 1, memory_order_relaxed);
+    atomic_store_explicit(&self->bell, BELL_SILENT, memory_order_relaxed);
 }
 
 static void calibration_peer(struct dtp_worker *self);
@@ -216,7 +214,7 @@ static bool ring(struct dtp_worker *worker, bool count) {
     if (!(atomic_fetch_and_explicit(word, ~bit, memory_order_acq_rel) & bit)) return false;
     DTP_COUNT(worker->rec, wakes, 1);
     if (count) atomic_fetch_add_explicit(&worker->rec->waking, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&worker->bell, count ? BELL_COUNTED : 1, memory_order_release);
+    atomic_store_explicit(&worker->bell, count ? BELL_COUNTED : BELL_RUNG, memory_order_release);
     dtp_futex_wake(&worker->bell, 1);
     return true;
 }
@@ -270,8 +268,10 @@ static void calibration_peer(struct dtp_worker *self) {
         }
         seen = bell;
         looks = 0;
+        const bool last = bell >= CALIBRATION_ROUNDS + ROUND_TRIPS;
+        if (last) atomic_store_explicit(&self->bell, BELL_SILENT, memory_order_relaxed);
         atomic_store_explicit(&self->reply, bell + 1, memory_order_release);
-        if (bell >= CALIBRATION_ROUNDS + ROUND_TRIPS) return;
+        if (last) return;
     }
 }
 
