@@ -97,3 +97,33 @@ dnnl_tp_status_t gpu_multiply(dnnl_tp_primitive_t product, dnnl_tp_stream_t stre
                                           {DNNL_TP_ARG_DST, dst}};
     return dnnl_tp_primitive_execute_handles(product, stream, 4, args);
 }
+
+dnnl_tp_primitive_t gpu_runtime_product(dnnl_tp_engine_t engine) {
+    dnnl_tp_memory_desc_t any;
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    const dnnl_tp_dims_t dims = {DNNL_TP_RUNTIME_DIM_VAL, DNNL_TP_RUNTIME_DIM_VAL};
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&any, 2, dims, dnnl_tp_f32, dnnl_tp_ab));
+    CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, engine, any, any, NULL, any, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(any));
+    return p;
+}
+
+dnnl_tp_memory_t gpu_matrix(dnnl_tp_engine_t engine) {
+    dnnl_tp_memory_desc_t md;
+    dnnl_tp_memory_t m;
+    const dnnl_tp_dims_t dims = {GPU_SIDE, GPU_SIDE};
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_f32, dnnl_tp_ab));
+    CHECK_OK(dnnl_tp_memory_create(&m, md, engine, DNNL_TP_MEMORY_ALLOCATE));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+    return m;
+}
+
+dnnl_tp_status_t gpu_square(dnnl_tp_primitive_t product, dnnl_tp_stream_t stream, dnnl_tp_memory_t x,
+                            dnnl_tp_memory_t y) {
+    const dnnl_tp_exec_arg_t args[] = {
+        {DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_WEIGHTS, x}, {DNNL_TP_ARG_DST, y}};
+    return dnnl_tp_primitive_execute(product, stream, 3, args);
+}

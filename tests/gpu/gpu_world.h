@@ -28,5 +28,10 @@ enum { GPU_SIDE = 16 };
 dnnl_tp_primitive_t gpu_product(dnnl_tp_engine_t engine);
 dnnl_tp_status_t gpu_multiply(dnnl_tp_primitive_t product, dnnl_tp_stream_t stream, void *operands,
                               void *dst);
+/* The same of any sizes (run-time dims), without a bias; y = x x of matrices. */
+dnnl_tp_primitive_t gpu_runtime_product(dnnl_tp_engine_t engine);
+dnnl_tp_memory_t gpu_matrix(dnnl_tp_engine_t engine);
+dnnl_tp_status_t gpu_square(dnnl_tp_primitive_t product, dnnl_tp_stream_t stream, dnnl_tp_memory_t x,
+                            dnnl_tp_memory_t y);
 
 #endif

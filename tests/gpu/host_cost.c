@@ -1,5 +1,5 @@
 /* What the host does from the call to the launch, in nanoseconds: the driver's part does nothing here.
- *   gpu_host_cost        an execution by memories, by handles; a product by cuBLASLt; runs of graphs
+ *   gpu_host_cost        an execution by memories, by handles; a product by cuBLASLt, one of run-time dims; runs of graphs
  * Minimum and median of rounds. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +70,27 @@ static void measure_products(void) {
     CHECK_OK(dnnl_tp_stream_destroy(s));
 }
 
+static void measure_runtime_products(void) {
+    double product[ROUNDS];
+    dnnl_tp_stream_t s = gpu_stream();
+    dnnl_tp_memory_t x = gpu_matrix(gpu), y = gpu_matrix(gpu);
+    dnnl_tp_primitive_t p = gpu_runtime_product(gpu);
+    CHECK_OK(gpu_square(p, s, x, y)); /* its scratch */
+    CHECK_OK(dnnl_tp_stream_wait(s));
+    idle_driver_set(DRIVER_IS_IDLE);
+    for (int r = 0; r < ROUNDS; ++r) {
+        const int64_t begin = dtp_now_ns();
+        for (int i = 0; i < CALLS; ++i) CHECK_OK(gpu_square(p, s, x, y));
+        product[r] = (double)(dtp_now_ns() - begin) / CALLS;
+    }
+    idle_driver_set(DRIVER_WORKS);
+    tell("a product of run-time dims", product);
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_memory_destroy(x));
+    CHECK_OK(dnnl_tp_memory_destroy(y));
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+}
+
 /* Of one round, for a run. */
 static double time_runs(const idle_graph_t *g) {
     const int runs = CALLS / g->launches;
@@ -109,6 +130,7 @@ int main(void) {
     idle_cublaslt_install();
     measure_products();
     dtp_lt_set_for_test(NULL);
+    measure_runtime_products();
     measure_graphs();
     CHECK_OK(dnnl_tp_engine_destroy(gpu));
     return fake_cuda_report(stderr);

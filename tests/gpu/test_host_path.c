@@ -113,6 +113,30 @@ static void products(void **state) {
     dtp_lt_set_for_test(NULL);
 }
 
+/* With run-time dims an execution plans its launch. */
+static void runtime_products(void **state) {
+    (void)state;
+    enum { CALLS = 100 };
+    dnnl_tp_stream_t s = gpu_stream();
+    dnnl_tp_memory_t x = gpu_matrix(gpu), y = gpu_matrix(gpu);
+    dnnl_tp_primitive_t p = gpu_runtime_product(gpu);
+    CHECK_OK(gpu_square(p, s, x, y)); /* its scratch */
+    CHECK_OK(dnnl_tp_stream_wait(s));
+    idle_driver_set(DRIVER_IS_IDLE);
+    begin();
+    for (int i = 0; i < CALLS; ++i) CHECK_OK(gpu_square(p, s, x, y));
+    const counts_t c = counts();
+    idle_driver_set(DRIVER_WORKS);
+    assert_int_equal(c.allocations, 0);
+    assert_int_equal(c.locks, 0);
+    assert_int_equal(c.calls.launches, CALLS);
+    assert_int_equal(c.calls.contexts, 2 * CALLS);
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_memory_destroy(x));
+    CHECK_OK(dnnl_tp_memory_destroy(y));
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+}
+
 static counts_t counts_of_a_run(idle_graph_t *g) {
     idle_driver_set(DRIVER_IS_IDLE);
     begin();
@@ -150,6 +174,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(executions, setup, gpu_teardown),
         cmocka_unit_test_setup_teardown(products, setup, gpu_teardown),
+        cmocka_unit_test_setup_teardown(runtime_products, setup, gpu_teardown),
         cmocka_unit_test_setup_teardown(runs, setup, gpu_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

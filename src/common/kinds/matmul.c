@@ -9,26 +9,29 @@ static dnnl_tp_status_t same(const char *what, int64_t a, int64_t b) {
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t check_dims(const dtp_matmul_desc_t *d) {
-    int n = d->dst.ndims;
+/* md: by dense index; bias may be NULL or zero. */
+static dnnl_tp_status_t check_dims(const dtp_md_t *const *md) {
+    const dtp_md_t *src = md[DTP_MATMUL_SRC], *wei = md[DTP_MATMUL_WEI], *bia = md[DTP_MATMUL_BIA],
+                   *dst = md[DTP_MATMUL_DST];
+    const int n = dst->ndims;
     DTP_REQUIRE(n >= 2, BAD_NDIMS, "dst has %d dimensions, at least 2 are needed", n);
-    DTP_REQUIRE(d->src.ndims == n && d->wei.ndims == n, NDIMS_MISMATCH, "src %d, weights %d, dst %d",
-                d->src.ndims, d->wei.ndims, n);
-    DTP_TRY(same("M", d->src.dims[n - 2], d->dst.dims[n - 2]));
-    DTP_TRY(same("N", d->wei.dims[n - 1], d->dst.dims[n - 1]));
-    DTP_TRY(same("K", d->src.dims[n - 1], d->wei.dims[n - 2]));
+    DTP_REQUIRE(src->ndims == n && wei->ndims == n, NDIMS_MISMATCH, "src %d, weights %d, dst %d", src->ndims,
+                wei->ndims, n);
+    DTP_TRY(same("M", src->dims[n - 2], dst->dims[n - 2]));
+    DTP_TRY(same("N", wei->dims[n - 1], dst->dims[n - 1]));
+    DTP_TRY(same("K", src->dims[n - 1], wei->dims[n - 2]));
     for (int b = 0; b < n - 2; ++b) {
-        int64_t s = d->src.dims[b], w = d->wei.dims[b], out = d->dst.dims[b];
+        const int64_t s = src->dims[b], w = wei->dims[b], out = dst->dims[b];
         DTP_REQUIRE((s == out || s == 1) && (w == out || w == 1) && (s == out || w == out), DIMS_MISMATCH,
                     "batch dimension %d: src %lld, weights %lld, dst %lld", b, (long long)s, (long long)w,
                     (long long)out);
     }
-    if (dtp_md_is_zero(&d->bia)) return dnnl_tp_success;
-    DTP_REQUIRE(d->bia.ndims == n, NDIMS_MISMATCH, "bias has %d, dst has %d", d->bia.ndims, n);
+    if (dtp_md_is_zero(bia)) return dnnl_tp_success;
+    DTP_REQUIRE(bia->ndims == n, NDIMS_MISMATCH, "bias has %d, dst has %d", bia->ndims, n);
     for (int b = 0; b < n; ++b)
-        DTP_REQUIRE(d->bia.dims[b] == 1 || d->bia.dims[b] == d->dst.dims[b], DIMS_MISMATCH,
-                    "dimension %d of bias is %lld, dst's is %lld", b, (long long)d->bia.dims[b],
-                    (long long)d->dst.dims[b]);
+        DTP_REQUIRE(bia->dims[b] == 1 || bia->dims[b] == dst->dims[b], DIMS_MISMATCH,
+                    "dimension %d of bias is %lld, dst's is %lld", b, (long long)bia->dims[b],
+                    (long long)dst->dims[b]);
     return dnnl_tp_success;
 }
 
@@ -47,19 +50,13 @@ dnnl_tp_status_t dnnl_tp_matmul_primitive_desc_create(
     d.wei = *weights_desc;
     d.dst = *dst_desc;
     if (!dtp_md_is_zero(bias_desc)) d.bia = *bias_desc;
-    DTP_TRY(check_dims(&d));
+    DTP_TRY(check_dims((const dtp_md_t *[]){&d.src, &d.wei, &d.bia, &d.dst}));
     DTP_TRY(dtp_check_post_ops(attr, &d.dst));
     DTP_RETURN(dtp_pd_create(primitive_desc, engine, &d.base, sizeof d, attr));
 }
 
 static dnnl_tp_status_t matmul_check_runtime(const dtp_md_t *const *md) {
-    dtp_matmul_desc_t d;
-    memset(&d, 0, sizeof d);
-    d.src = *md[DTP_MATMUL_SRC];
-    d.wei = *md[DTP_MATMUL_WEI];
-    d.dst = *md[DTP_MATMUL_DST];
-    if (md[DTP_MATMUL_BIA]) d.bia = *md[DTP_MATMUL_BIA];
-    if (check_dims(&d))
+    if (check_dims(md))
         return dtp_fail(dnnl_tp_invalid_arguments, DTP_RUNTIME_INCONSISTENT, "%s", dtp_last_detail());
     return dnnl_tp_success;
 }

@@ -96,7 +96,15 @@ static dnnl_tp_status_t walk(dtp_gpu_post_ops_t *po, const dtp_md_t *dst, const 
 dnnl_tp_status_t dtp_gpu_post_ops_init(dtp_gpu_post_ops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
                                        const dtp_gpu_order_t *order) {
     for (int i = 0; i < pd->attr->post_ops->len; ++i) DTP_TRY(add_post_op(po, pd, i, dst_arg, dst));
-    return walk(po, dst, order);
+    return pd->has_runtime ? dnnl_tp_success : walk(po, dst, order);
+}
+
+dnnl_tp_status_t dtp_gpu_post_ops_actual(dtp_gpu_post_ops_t *po, const dtp_md_t *const *md,
+                                         const dtp_md_t *dst, const dtp_gpu_order_t *order) {
+    for (int i = 0; i < po->chain.len; ++i)
+        if (po->arg[i] >= 0) po->md[i] = md[po->arg[i]];
+    po->has_runs = true;
+    return po->chain.tensors ? walk(po, dst, order) : dnnl_tp_success;
 }
 
 void dtp_gpu_post_ops_bind(dtp_gpu_chain_t *chain, const dtp_gpu_post_ops_t *po, const dtp_exec_ctx_t *ctx) {

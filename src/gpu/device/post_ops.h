@@ -10,7 +10,7 @@
 typedef struct {
     dtp_gpu_chain_t chain;
     int arg[DTP_GPU_STEPS];            /* dense index of a step's tensor; -1: it has none */
-    const dtp_md_t *md[DTP_GPU_STEPS]; /* owned by pd */
+    const dtp_md_t *md[DTP_GPU_STEPS]; /* owned by pd, or of the execution */
     bool has_runs; /* every tensor of the chain has runs of DTP_GPU_MAX_RUN elements (dtp_gpu_has_runs) */
 } dtp_gpu_post_ops_t;
 
@@ -21,9 +21,13 @@ enum { DTP_GPU_MAX_RUN = 8 };
 void dtp_gpu_post_ops_unary(dtp_gpu_post_ops_t *po, dnnl_tp_alg_kind_t alg, float alpha, float beta);
 /* Compiles the chain on the destination with that dense index. dst: its resolved descriptor, of pd; order: of the kernel's
  * linear index. Resolves `any` of sources as the CPU does. Unimplemented, with a reason: too many steps, types and layouts that
- * kernels do not read. */
+ * kernels do not read. With run-time dims nothing that depends on dims is looked at. */
 dnnl_tp_status_t dtp_gpu_post_ops_init(dtp_gpu_post_ops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
                                        const dtp_gpu_order_t *order);
+/* In execute, with run-time dims: the rest, in a copy of what pd_init compiled. md: of the execution, by dense index; dst: the actual
+ * one. */
+dnnl_tp_status_t dtp_gpu_post_ops_actual(dtp_gpu_post_ops_t *po, const dtp_md_t *const *md,
+                                         const dtp_md_t *dst, const dtp_gpu_order_t *order);
 /* Writes the pointers of an execution into a copy of po->chain. */
 void dtp_gpu_post_ops_bind(dtp_gpu_chain_t *chain, const dtp_gpu_post_ops_t *po, const dtp_exec_ctx_t *ctx);
 

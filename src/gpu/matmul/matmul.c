@@ -3,20 +3,31 @@
 
 #include "gpu/matmul/product.h"
 
-static dnnl_tp_status_t matmul_init(dtp_pd_t *pd, dtp_gpu_product_kind_t kind) {
-    dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)pd->op;
-    dtp_md_t *const mds[] = {&d->src, &d->wei, &d->bia, &d->dst};
-    for (int i = 0; i < 4; ++i)
-        if (!dtp_md_is_zero(mds[i]) && dtp_md_is_any(mds[i])) dtp_md_make_plain(mds[i]);
-    const int nd = d->dst.ndims;
-    dtp_gpu_problem_t p = {.md = {&d->src, &d->wei, &d->bia, &d->dst},
-                           .k = d->src.dims[nd - 1],
-                           .src_k = d->src.strides[nd - 1],
-                           .wei_k = d->wei.strides[nd - 2]};
+typedef const dtp_md_t *matmul_mds_t[DTP_MATMUL_NARGS];
+
+static dtp_gpu_problem_t problem_of(const matmul_mds_t md) {
+    const dtp_md_t *src = md[DTP_MATMUL_SRC], *wei = md[DTP_MATMUL_WEI];
+    const int nd = src->ndims;
+    dtp_gpu_problem_t p = {
+        .k = src->dims[nd - 1], .src_k = src->strides[nd - 1], .wei_k = wei->strides[nd - 2]};
+    memcpy(p.md, md, sizeof p.md);
     for (int i = 0; i < nd; ++i)
         p.dim[DTP_PRODUCT_SRC][i] = p.dim[DTP_PRODUCT_WEI][i] = p.dim[DTP_PRODUCT_BIA][i] = i;
     p.dim[DTP_PRODUCT_SRC][nd - 1] = -1;
     p.dim[DTP_PRODUCT_WEI][nd - 2] = -1;
+    return p;
+}
+
+static dtp_gpu_problem_t resolved_problem(dtp_pd_t *pd) {
+    dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)pd->op;
+    dtp_md_t *const mds[] = {&d->src, &d->wei, &d->bia, &d->dst};
+    for (int i = 0; i < DTP_MATMUL_NARGS; ++i)
+        if (!dtp_md_is_zero(mds[i]) && dtp_md_is_any(mds[i])) dtp_md_make_plain(mds[i]);
+    return problem_of((matmul_mds_t){&d->src, &d->wei, &d->bia, &d->dst});
+}
+
+static dnnl_tp_status_t matmul_init(dtp_pd_t *pd, dtp_gpu_product_kind_t kind) {
+    const dtp_gpu_problem_t p = resolved_problem(pd);
     return dtp_gpu_product_init(pd->plan, pd, &p, kind);
 }
 static dnnl_tp_status_t matmul_cublaslt_init(dtp_pd_t *pd) {
@@ -32,12 +43,28 @@ static dnnl_tp_status_t matmul_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
                                    (const dtp_md_t *const[]){&d->src, &d->wei, &d->bia, &d->dst});
 }
 
+static dnnl_tp_status_t matmul_runtime_init(dtp_pd_t *pd) {
+    DTP_DISPATCH(pd->has_runtime, UNSUPPORTED_KNOWN_DIMS);
+    const dtp_gpu_problem_t p = resolved_problem(pd);
+    return dtp_gpu_runtime_product_init(pd->plan, pd, &p);
+}
+static dnnl_tp_status_t matmul_runtime_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)pd->op;
+    matmul_mds_t md = {&d->src, &d->wei, &d->bia, &d->dst};
+    for (int i = 0; i < DTP_MATMUL_NARGS; ++i)
+        if (ctx->md[i] && !dtp_md_is_zero(md[i])) md[i] = ctx->md[i];
+    const dtp_gpu_problem_t p = problem_of(md);
+    return dtp_gpu_runtime_product_execute(pd->plan, pd, ctx, &p);
+}
+
 #define IMPL(impl, name, flags_)                                                             \
     static DTP_GPU_IMPL(impl, name, .flags = flags_, .plan_size = sizeof(dtp_gpu_product_t), \
                         .pd_init = impl##_init, .execute = matmul_execute)
+static DTP_GPU_IMPL(matmul_runtime, "cuda:runtime", .plan_size = sizeof(dtp_gpu_runtime_product_t),
+                    .pd_init = matmul_runtime_init, .execute = matmul_runtime_execute);
 IMPL(matmul_cublaslt, "cuda:cublaslt", 0);
 IMPL(matmul_mma, "cuda:mma", DTP_IMPL_ROWS);
 IMPL(matmul_simt, "cuda:simt", DTP_IMPL_ROWS);
 IMPL(matmul_any, "cuda:any", DTP_IMPL_ROWS);
-DTP_GPU_LIST(matmul, &dtp_gpu_matmul_cublaslt, &dtp_gpu_matmul_mma, &dtp_gpu_matmul_simt,
-             &dtp_gpu_matmul_any);
+DTP_GPU_LIST(matmul, &dtp_gpu_matmul_cublaslt, &dtp_gpu_matmul_mma, &dtp_gpu_matmul_simt, &dtp_gpu_matmul_any,
+             &dtp_gpu_matmul_runtime);

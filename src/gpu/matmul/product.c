@@ -206,11 +206,38 @@ static void set_tile(dtp_gpu_product_t *plan, int tile_m, int tile_n, int thread
     plan->shared_bytes = (uint32_t)shared_bytes;
 }
 
-static dnnl_tp_status_t mma_init(dtp_gpu_product_t *plan, dtp_pd_t *pd) {
-    static const char *const orders[2][2] = {{"nt", "nn"}, {"tt", "tn"}}; /* [src across][weights across] */
+/* Number of a kernel of matrix instructions. */
+static int mma_kernel(bool half, bool large, bool src_across, bool wei_across) {
+    return half << 3 | large << 2 | src_across << 1 | wei_across;
+}
+/* found: those of run-time dims; NULL: it is looked for. */
+static dnnl_tp_status_t find_kernel(const dtp_pd_t *pd, const dtp_cu_function_t *found, int which,
+                                    dtp_cu_function_t *kernel) {
+    static const char *const orders[] = {"nt", "nn", "tt", "tn"}; /* src across, weights across */
+    char name[64] = "dtp_matmul_any";
+    if (found) {
+        *kernel = found[which];
+        return dnnl_tp_success;
+    }
+    if (which == DTP_GPU_PRODUCT_SIMT_KERNEL)
+        return dtp_gpu_kernel(pd, DTP_GPU_MODULE_matmul_simt, "dtp_matmul_simt_f32", DTP_MATMUL_SIMT_SHARED,
+                              kernel);
+    if (which == DTP_GPU_PRODUCT_ANY_KERNEL || which == DTP_GPU_PRODUCT_JOIN_KERNEL)
+        return dtp_gpu_kernel(pd, DTP_GPU_MODULE_matmul_simt,
+                              which == DTP_GPU_PRODUCT_ANY_KERNEL ? "dtp_matmul_any" : "dtp_matmul_join", 0,
+                              kernel);
+    const bool large = which >> 2 & 1;
+    (void)snprintf(name, sizeof name, "dtp_matmul_%s_%s_%s", which >> 3 ? "half" : "tf32",
+                   large ? "large" : "small", orders[which & 3]);
+    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_matmul_mma, name,
+                          large ? DTP_MATMUL_LARGE_SHARED : DTP_MATMUL_SMALL_SHARED, kernel);
+}
+
+static dnnl_tp_status_t mma_init(dtp_gpu_product_t *plan, const dtp_pd_t *pd,
+                                 const dtp_cu_function_t *found) {
     dtp_matmul_args_t *a = &plan->args;
     const bool half = a->src.type != dnnl_tp_f32;
-    DTP_DISPATCH(half || allows_tf32(pd), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(half || plan->tf32, UNSUPPORTED_DATA_TYPE);
     const lie_t src = how_it_lies(&a->src_k, a->k, &a->src.row, a->m);
     const lie_t wei = how_it_lies(&a->wei_k, a->k, &a->wei.column, a->n);
     DTP_DISPATCH(src != NEITHER && wei != NEITHER && (half || src == ALONG_K), UNSUPPORTED_LAYOUT);
@@ -220,13 +247,11 @@ static dnnl_tp_status_t mma_init(dtp_gpu_product_t *plan, dtp_pd_t *pd) {
     const bool large = tiles_of(plan, a->m) >= dtp_gpu_device(pd)->multiprocessors;
     if (!large)
         set_tile(plan, DTP_MATMUL_SMALL, DTP_MATMUL_SMALL, DTP_MATMUL_SMALL_THREADS, DTP_MATMUL_SMALL_SHARED);
-    char name[64];
-    (void)snprintf(name, sizeof name, "dtp_matmul_%s_%s_%s", half ? "half" : "tf32",
-                   large ? "large" : "small", orders[src == ACROSS][wei == ACROSS]);
-    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_matmul_mma, name, plan->shared_bytes, &plan->kernel);
+    return find_kernel(pd, found, mma_kernel(half, large, src == ACROSS, wei == ACROSS), &plan->kernel);
 }
 
-static dnnl_tp_status_t simt_init(dtp_gpu_product_t *plan, dtp_pd_t *pd) {
+static dnnl_tp_status_t simt_init(dtp_gpu_product_t *plan, const dtp_pd_t *pd,
+                                  const dtp_cu_function_t *found) {
     dtp_matmul_args_t *a = &plan->args;
     DTP_DISPATCH(a->src.type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
     const lie_t src = how_it_lies(&a->src_k, a->k, &a->src.row, a->m);
@@ -235,27 +260,39 @@ static dnnl_tp_status_t simt_init(dtp_gpu_product_t *plan, dtp_pd_t *pd) {
     plan->wei_width = line_width(a, &a->wei, wei == ACROSS ? a->wei_k : a->wei.column);
     set_tile(plan, DTP_MATMUL_SIMT_ROWS, DTP_MATMUL_SIMT_COLUMNS, DTP_MATMUL_SIMT_THREADS,
              DTP_MATMUL_SIMT_SHARED);
-    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_matmul_simt, "dtp_matmul_simt_f32", plan->shared_bytes,
-                          &plan->kernel);
+    return find_kernel(pd, found, DTP_GPU_PRODUCT_SIMT_KERNEL, &plan->kernel);
 }
 
-/* Long sums of few tiles are shared: so that each multiprocessor has a tile, as long as a part is long. */
+static dnnl_tp_status_t any_init(dtp_gpu_product_t *plan, const dtp_pd_t *pd,
+                                 const dtp_cu_function_t *found) {
+    set_tile(plan, 0, 0, DTP_MATMUL_ANY_THREADS, 0);
+    DTP_DISPATCH(tiles_of(plan, plan->args.m) <= INT32_MAX, UNSUPPORTED_SHAPE);
+    return find_kernel(pd, found, DTP_GPU_PRODUCT_ANY_KERNEL, &plan->kernel);
+}
+
+/* Long sums of few tiles are shared: so that each multiprocessor has a tile, as long as a part is long. *bytes: of the sums of parts;
+ * at most so many on entry. */
 enum { PART_STEP = 64, SHORTEST_PART = 512, MOST_PARTS = 32 };
 #define MOST_PARTIAL_BYTES ((int64_t)64 << 20)
-static dnnl_tp_status_t share_sums(dtp_gpu_product_t *plan, dtp_pd_t *pd) {
+#define RUNTIME_PARTIAL_BYTES ((int64_t)8 << 20) /* with run-time dims they are booked whatever comes */
+static dnnl_tp_status_t share_sums(dtp_gpu_product_t *plan, const dtp_pd_t *pd,
+                                   const dtp_cu_function_t *found, int64_t *bytes) {
     dtp_matmul_args_t *a = &plan->args;
+    const int64_t most = *bytes;
+    *bytes = 0;
+    DTP_DISPATCH(tiles_of(plan, a->m) <= INT32_MAX / MOST_PARTS, UNSUPPORTED_SHAPE);
     const int64_t tiles = dtp_max64(tiles_of(plan, a->m), 1);
     int64_t parts =
         dtp_min64(dtp_gpu_device(pd)->multiprocessors / tiles, dtp_min64(a->k / SHORTEST_PART, MOST_PARTS));
     const int64_t row = dtp_round_up(a->n, DTP_MATMUL_COLUMNS),
                   matrix_bytes = a->matrices * a->m * row * (int64_t)sizeof(float);
-    if (matrix_bytes > 0) parts = dtp_min64(parts, MOST_PARTIAL_BYTES / matrix_bytes);
+    if (matrix_bytes > 0) parts = dtp_min64(parts, most / matrix_bytes);
     if (parts < 2) return dnnl_tp_success;
     a->k_part = (int32_t)dtp_round_up(dtp_div_up(a->k, parts), PART_STEP);
     a->parts = (int32_t)dtp_div_up(a->k, a->k_part);
     a->partial_row = row;
-    dtp_pd_book(pd, (size_t)(a->parts * matrix_bytes), 0);
-    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_matmul_simt, "dtp_matmul_join", 0, &plan->join);
+    *bytes = a->parts * matrix_bytes;
+    return find_kernel(pd, found, DTP_GPU_PRODUCT_JOIN_KERNEL, &plan->join);
 }
 
 /* ---- Creation ----------------------------------------------------------------------------------------- */
@@ -264,19 +301,18 @@ static bool is_float(dnnl_tp_data_type_t dt) {
     return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16;
 }
 
+/* What does not depend on dims. */
 static dnnl_tp_status_t check(const dtp_pd_t *pd, const dtp_gpu_problem_t *p, dtp_gpu_product_kind_t kind) {
     const dnnl_tp_data_type_t src = p->md[SRC]->data_type, wei = p->md[WEI]->data_type;
     DTP_DISPATCH(is_float(src) && is_float(wei) && (kind == DTP_GPU_PRODUCT_ANY || src == wei) &&
                      is_float(p->md[DST]->data_type),
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_md_is_zero(p->md[BIA]) || dtp_gpu_takes(p->md[BIA]->data_type), UNSUPPORTED_DATA_TYPE);
-    DTP_DISPATCH(!pd->has_runtime, UNSUPPORTED_RUNTIME_DIMS);
     for (int i = SRC; i <= DST; ++i)
         DTP_DISPATCH(dtp_md_is_zero(p->md[i]) || dtp_md_is_plain(p->md[i]), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(
         dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | (kind == DTP_GPU_PRODUCT_CUBLASLT ? 0 : DTP_ATTR_SCALES)),
         UNSUPPORTED_ATTR);
-    DTP_DISPATCH(p->k <= INT32_MAX / 2, UNSUPPORTED_SHAPE);
     return dnnl_tp_success;
 }
 
@@ -286,36 +322,112 @@ static bool takes_runs(const dtp_matmul_args_t *a) {
     return a->dst.column == 1 && all % DTP_MATMUL_COLUMNS == 0;
 }
 
-dnnl_tp_status_t dtp_gpu_product_init(dtp_gpu_product_t *plan, dtp_pd_t *pd, const dtp_gpu_problem_t *p,
-                                      dtp_gpu_product_kind_t kind) {
+/* Sizes and strides. order: how the kernel counts the elements of dst. */
+static dnnl_tp_status_t init_geometry(dtp_gpu_product_t *plan, const dtp_pd_t *pd, const dtp_gpu_problem_t *p,
+                                      dtp_gpu_order_t *order) {
     dtp_matmul_args_t *a = &plan->args;
-    const dtp_md_t *dst = p->md[DST];
     strides_t strides = {0};
     int first;
-    DTP_TRY(check(pd, p, kind));
+    DTP_DISPATCH(p->k <= INT32_MAX / 2, UNSUPPORTED_SHAPE);
     DTP_TRY(all_strides(&strides, a, pd, p));
-    DTP_TRY(split_dims(plan, &strides, dst, &first));
+    DTP_TRY(split_dims(plan, &strides, p->md[DST], &first));
     a->k = a->k_part = (int32_t)p->k;
     a->parts = 1;
     a->src_k = p->src_k;
     a->wei_k = p->wei_k;
     if (a->dst.column != 1 && a->dst.row == 1 && a->n > 1) swap_roles(plan);
-    if (kind == DTP_GPU_PRODUCT_CUBLASLT) return dtp_gpu_lt_init(&plan->lt, pd, a, allows_tf32(pd));
-    const dtp_gpu_order_t order = order_of_dst(plan, dst, first);
-    DTP_TRY(dtp_gpu_post_ops_init(&plan->post_ops, pd, DST, dst, &order));
+    *order = order_of_dst(plan, p->md[DST], first);
+    return dnnl_tp_success;
+}
+
+/* What follows from plan->post_ops and the geometry. */
+static void init_rest(dtp_gpu_product_t *plan, const dtp_pd_t *pd) {
+    dtp_matmul_args_t *a = &plan->args;
     a->post_ops = plan->post_ops.chain;
     a->post_op_runs = plan->post_ops.has_runs && a->n % DTP_MATMUL_COLUMNS == 0;
     a->has_rest = a->bia.row != 0 || a->post_ops.len > 0 || dtp_attr_scale(pd->attr, DNNL_TP_ARG_DST) != NULL;
     plan->dst_wide = takes_runs(a);
-    if (kind == DTP_GPU_PRODUCT_MMA) DTP_TRY(mma_init(plan, pd));
-    else if (kind == DTP_GPU_PRODUCT_SIMT) DTP_TRY(simt_init(plan, pd));
-    if (kind != DTP_GPU_PRODUCT_ANY) {
-        DTP_DISPATCH(tiles_of(plan, a->m) <= INT32_MAX / MOST_PARTS, UNSUPPORTED_SHAPE);
-        return share_sums(plan, pd);
+}
+
+dnnl_tp_status_t dtp_gpu_product_init(dtp_gpu_product_t *plan, dtp_pd_t *pd, const dtp_gpu_problem_t *p,
+                                      dtp_gpu_product_kind_t kind) {
+    const dtp_md_t *dst = p->md[DST];
+    dtp_gpu_order_t order;
+    DTP_DISPATCH(!pd->has_runtime, UNSUPPORTED_RUNTIME_DIMS);
+    DTP_TRY(check(pd, p, kind));
+    DTP_TRY(init_geometry(plan, pd, p, &order));
+    plan->tf32 = allows_tf32(pd);
+    if (kind == DTP_GPU_PRODUCT_CUBLASLT) return dtp_gpu_lt_init(&plan->lt, pd, &plan->args, plan->tf32);
+    DTP_TRY(dtp_gpu_post_ops_init(&plan->post_ops, pd, DST, dst, &order));
+    init_rest(plan, pd);
+    if (kind == DTP_GPU_PRODUCT_ANY) return any_init(plan, pd, NULL);
+    DTP_TRY(kind == DTP_GPU_PRODUCT_MMA ? mma_init(plan, pd, NULL) : simt_init(plan, pd, NULL));
+    int64_t bytes = MOST_PARTIAL_BYTES;
+    DTP_TRY(share_sums(plan, pd, NULL, &bytes));
+    if (bytes) dtp_pd_book(pd, (size_t)bytes, 0);
+    return dnnl_tp_success;
+}
+
+/* ---- Run-time dims ------------------------------------------------------------------------------------ */
+
+/* A descriptor of known dims that stands for one of run-time dims. */
+static void stand_in(dtp_md_t *md, const dtp_md_t *actual) {
+    enum { SIZE = 2 };
+    *md = *actual;
+    if (dtp_md_is_zero(md) || !dtp_md_has_runtime(md)) return;
+    for (int d = 0; d < md->ndims; ++d)
+        if (md->dims[d] == DNNL_TP_RUNTIME_DIM_VAL) md->dims[d] = SIZE;
+    md->offset0 = 0;
+    dtp_md_make_plain(md);
+}
+
+/* Those that products of these types may need. */
+static dnnl_tp_status_t find_kernels(dtp_gpu_runtime_product_t *plan, const dtp_pd_t *pd,
+                                     const dtp_gpu_problem_t *p) {
+    const bool half = p->md[SRC]->data_type != dnnl_tp_f32,
+               same = p->md[SRC]->data_type == p->md[WEI]->data_type;
+    for (int k = 0; k < DTP_GPU_PRODUCT_KERNELS; ++k) {
+        const bool mma = k < DTP_GPU_PRODUCT_MMA_KERNELS;
+        if (mma && (!same || half != k >> 3 || (!half && !plan->tf32))) continue;
+        if (k == DTP_GPU_PRODUCT_SIMT_KERNEL && (!same || half)) continue;
+        DTP_TRY(find_kernel(pd, NULL, k, &plan->kernel[k]));
     }
-    set_tile(plan, 0, 0, DTP_MATMUL_ANY_THREADS, 0);
-    DTP_DISPATCH(tiles_of(plan, a->m) <= INT32_MAX, UNSUPPORTED_SHAPE);
-    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_matmul_simt, "dtp_matmul_any", 0, &plan->kernel);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_gpu_runtime_product_init(dtp_gpu_runtime_product_t *plan, dtp_pd_t *pd,
+                                              const dtp_gpu_problem_t *p) {
+    dtp_gpu_product_t known = {.swapped = false};
+    dtp_gpu_problem_t standing = *p;
+    dtp_md_t md[DST + 1];
+    dtp_gpu_order_t order;
+    DTP_TRY(check(pd, p, DTP_GPU_PRODUCT_ANY));
+    for (int i = SRC; i <= DST; ++i) {
+        stand_in(&md[i], p->md[i]);
+        standing.md[i] = &md[i];
+    }
+    standing.k = standing.src_k = standing.wei_k = 1;
+    DTP_TRY(init_geometry(&known, pd, &standing, &order)); /* scales */
+    DTP_TRY(dtp_gpu_post_ops_init(&plan->post_ops, pd, DST, p->md[DST], &order));
+    plan->tf32 = allows_tf32(pd);
+    dtp_pd_book(pd, (size_t)RUNTIME_PARTIAL_BYTES, 0);
+    return find_kernels(plan, pd, p);
+}
+
+/* The plan of an execution: with the fastest kernel of those that were found. */
+static dnnl_tp_status_t make_plan(dtp_gpu_product_t *made, const dtp_gpu_runtime_product_t *plan,
+                                  const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, const dtp_gpu_problem_t *p) {
+    const dtp_cu_function_t *found = plan->kernel;
+    dtp_gpu_order_t order;
+    int64_t bytes = RUNTIME_PARTIAL_BYTES;
+    made->post_ops = plan->post_ops;
+    made->tf32 = plan->tf32;
+    DTP_TRY(init_geometry(made, pd, p, &order));
+    DTP_TRY(dtp_gpu_post_ops_actual(&made->post_ops, ctx->md, p->md[DST], &order));
+    init_rest(made, pd);
+    const bool same = made->args.src.type == made->args.wei.type;
+    if (!same || (mma_init(made, pd, found) && simt_init(made, pd, found))) return any_init(made, pd, found);
+    return share_sums(made, pd, found, &bytes);
 }
 
 /* ---- Execution ---------------------------------------------------------------------------------------- */
@@ -338,17 +450,32 @@ static void bind(dtp_matmul_args_t *a, const dtp_gpu_product_t *plan, const dtp_
     dtp_gpu_post_ops_bind(&a->post_ops, &plan->post_ops, ctx);
 }
 
+/* a: the arguments of plan, which get their pointers. */
+static dnnl_tp_status_t submit(const dtp_gpu_product_t *plan, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx,
+                               const dtp_md_t *const md[4], dtp_matmul_args_t *a) {
+    bind(a, plan, pd, ctx, md);
+    if (plan->lt.lt.handle) return dtp_gpu_lt_execute(&plan->lt, ctx, a);
+    if (ctx->rows >= 0) a->m = (int32_t)ctx->rows;
+    if (plan->join) a->partial = (float *)(void *)ctx->scratch;
+    dtp_gpu_shape_t shape = {
+        {(uint32_t)(tiles_of(plan, a->m) * a->parts)}, {(uint32_t)plan->threads}, plan->shared_bytes};
+    DTP_TRY(dtp_gpu_launch(ctx, plan->kernel, &shape, a));
+    if (!plan->join) return dnnl_tp_success;
+    const int64_t threads = (int64_t)a->matrices * a->m * dtp_div_up(a->n, DTP_MATMUL_COLUMNS);
+    return dtp_gpu_launch_threads(ctx, plan->join, threads, DTP_MATMUL_ANY_THREADS, a);
+}
+
 dnnl_tp_status_t dtp_gpu_product_execute(const dtp_gpu_product_t *plan, const dtp_pd_t *pd,
                                          const dtp_exec_ctx_t *ctx, const dtp_md_t *const md[4]) {
     dtp_matmul_args_t a = plan->args;
-    bind(&a, plan, pd, ctx, md);
-    if (plan->lt.lt.handle) return dtp_gpu_lt_execute(&plan->lt, ctx, &a);
-    if (ctx->rows >= 0) a.m = (int32_t)ctx->rows;
-    if (plan->join) a.partial = (float *)(void *)ctx->scratch;
-    dtp_gpu_shape_t shape = {
-        {(uint32_t)(tiles_of(plan, a.m) * a.parts)}, {(uint32_t)plan->threads}, plan->shared_bytes};
-    DTP_TRY(dtp_gpu_launch(ctx, plan->kernel, &shape, &a));
-    if (!plan->join) return dnnl_tp_success;
-    const int64_t threads = (int64_t)a.matrices * a.m * dtp_div_up(a.n, DTP_MATMUL_COLUMNS);
-    return dtp_gpu_launch_threads(ctx, plan->join, threads, DTP_MATMUL_ANY_THREADS, &a);
+    return submit(plan, pd, ctx, md, &a);
+}
+
+dnnl_tp_status_t dtp_gpu_runtime_product_execute(const dtp_gpu_runtime_product_t *plan, const dtp_pd_t *pd,
+                                                 const dtp_exec_ctx_t *ctx, const dtp_gpu_problem_t *p) {
+    dtp_gpu_product_t made = {.swapped = false};
+    const dnnl_tp_status_t status = make_plan(&made, plan, pd, ctx, p);
+    if (status == dnnl_tp_unimplemented)
+        return dtp_fail(status, DTP_UNSUPPORTED_LAYOUT, "dimensions and strides of this execution");
+    return status ? status : submit(&made, pd, ctx, p->md, &made.args);
 }

@@ -11,6 +11,15 @@
 /* Dense indices of the arguments, as matmul and inner product have them. */
 enum { DTP_PRODUCT_SRC, DTP_PRODUCT_WEI, DTP_PRODUCT_BIA, DTP_PRODUCT_DST };
 
+/* Kernels of products: 16 of matrix instructions, by type, size of tile and layouts; then f32 tiles, any strides, the sum of parts. */
+enum {
+    DTP_GPU_PRODUCT_MMA_KERNELS = 16,
+    DTP_GPU_PRODUCT_SIMT_KERNEL = DTP_GPU_PRODUCT_MMA_KERNELS,
+    DTP_GPU_PRODUCT_ANY_KERNEL,
+    DTP_GPU_PRODUCT_JOIN_KERNEL,
+    DTP_GPU_PRODUCT_KERNELS
+};
+
 /* What is multiplied. Layouts are resolved and plain. dim: of src, weights and bias, which each dimension of dst is; -1: none. */
 typedef struct {
     const dtp_md_t *md[4]; /* by dense index; bias may be zero */
@@ -26,10 +35,18 @@ typedef struct {
     int tile_m, tile_n, threads;    /* tile_m 0: a thread has DTP_MATMUL_COLUMNS elements */
     uint32_t shared_bytes;
     bool swapped;             /* rows are columns of dst, src are the weights */
+    bool tf32;                /* f32 may be rounded to it */
     int src_width, wei_width; /* bytes to which lines are aligned if element 0 is */
     bool dst_wide;            /* the same for runs of dst */
     dtp_gpu_lt_plan_t lt;     /* of DTP_GPU_PRODUCT_CUBLASLT, which has no kernel here */
 } dtp_gpu_product_t;
+
+/* With run-time dims: what is known before them. Each execution makes a plan of its own; it finds nothing and allocates nothing. */
+typedef struct {
+    dtp_gpu_post_ops_t post_ops;                       /* without dims */
+    dtp_cu_function_t kernel[DTP_GPU_PRODUCT_KERNELS]; /* NULL: not of these types */
+    bool tf32;
+} dtp_gpu_runtime_product_t;
 
 typedef enum {
     DTP_GPU_PRODUCT_CUBLASLT,
@@ -42,6 +59,12 @@ typedef enum {
  * reason, where none fits. */
 dnnl_tp_status_t dtp_gpu_product_init(dtp_gpu_product_t *plan, dtp_pd_t *pd, const dtp_gpu_problem_t *problem,
                                       dtp_gpu_product_kind_t kind);
+/* The same with run-time dims. problem: dims and strides that are not known may be any that fit. */
+dnnl_tp_status_t dtp_gpu_runtime_product_init(dtp_gpu_runtime_product_t *plan, dtp_pd_t *pd,
+                                              const dtp_gpu_problem_t *problem);
+/* problem: the actual one. Unimplemented: strides, or sizes, that no kernel takes. */
+dnnl_tp_status_t dtp_gpu_runtime_product_execute(const dtp_gpu_runtime_product_t *plan, const dtp_pd_t *pd,
+                                                 const dtp_exec_ctx_t *ctx, const dtp_gpu_problem_t *problem);
 /* md: the descriptors of the problem. */
 dnnl_tp_status_t dtp_gpu_product_execute(const dtp_gpu_product_t *plan, const dtp_pd_t *pd,
                                          const dtp_exec_ctx_t *ctx, const dtp_md_t *const md[4]);
