@@ -32,7 +32,6 @@ static void exec_free(dtp_object_t *obj) {
 static dnnl_tp_status_t upload_constants(dtp_lower_t *l) {
     dtp_graph_t *g = l->ir->graph;
     dnnl_tp_status_t status = dnnl_tp_success;
-    dtp_lock(&g->lock);
     for (int i = 0; i < l->nbufs && status == dnnl_tp_success; ++i) {
         dtp_buf_t *b = &l->bufs[i];
         void *handle = NULL;
@@ -40,7 +39,6 @@ static dnnl_tp_status_t upload_constants(dtp_lower_t *l) {
         status = dtp_graph_upload(g, l->engine, b->data, b->bytes, &handle);
         b->data = handle;
     }
-    dtp_unlock(&g->lock);
     return status;
 }
 

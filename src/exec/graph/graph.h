@@ -172,7 +172,7 @@ const dtp_derived_t *dtp_derived_add(dtp_graph_t *graph, const void *key, size_t
 /* Uninitialised memory for data of derived constants, 64-byte aligned, freed with the graph; with the lock
  * held. */
 void *dtp_derived_alloc(dtp_graph_t *graph, size_t bytes);
-/* Where a constant lies in the engine's memory; with the lock held. The handle is the graph's (upload.c). */
+/* Where a constant lies in the engine's memory; without the lock. The handle is the graph's (upload.c). */
 dnnl_tp_status_t dtp_graph_upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, const void *data, size_t bytes,
                                   void **handle);
 void dtp_graph_drop_uploads(dtp_graph_t *graph);

@@ -5,6 +5,7 @@
 #include "exec/graph/graph.h"
 
 #include "common/primitive/engine.h"
+#include "threading/base/futex.h"
 
 struct dtp_upload {
     struct dtp_upload *next;
@@ -29,40 +30,65 @@ static dnnl_tp_status_t upload(dnnl_tp_engine_t engine, const void *data, size_t
     return status;
 }
 
-dnnl_tp_status_t dtp_graph_upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, const void *data, size_t bytes,
-                                  void **handle) {
-    const uint64_t hash = dtp_hash_bytes(data, bytes);
-    for (struct dtp_upload *u = graph->uploads; u; u = u->next) {
+static struct dtp_upload *find_locked(dtp_graph_t *graph, const struct dtp_upload *like) {
+    struct dtp_upload *u = graph->uploads;
 #ifdef DTP_BREAK_UPLOAD_KEY
-        if (u->engine->device != engine->device || u->bytes != bytes) continue;
+    while (u && (u->engine->device != like->engine->device || u->bytes != like->bytes)) u = u->next;
 #else
-        if (u->engine->device != engine->device || u->bytes != bytes || u->hash != hash) continue;
+    while (u &&
+           (u->engine->device != like->engine->device || u->bytes != like->bytes || u->hash != like->hash))
+        u = u->next;
 #endif
-        *handle = u->handle;
-        return dnnl_tp_success;
-    }
+    return u;
+}
+
+static dnnl_tp_status_t make(dtp_graph_t *graph, const struct dtp_upload *like, const void *data,
+                             struct dtp_upload **made) {
     struct dtp_upload *u = dtp_alloc(graph->base.obj.allocator, sizeof *u, DTP_CACHE_LINE);
     if (!u) return dtp_no_memory(sizeof *u);
-    dnnl_tp_status_t status = upload(engine, data, bytes, &u->handle);
+    *u = *like;
+    const dnnl_tp_status_t status = upload(u->engine, data, u->bytes, &u->handle);
     if (status != dnnl_tp_success) {
         dtp_free(graph->base.obj.allocator, u);
         return status;
     }
-    u->engine = dtp_object_retain(engine);
-    u->hash = hash;
-    u->bytes = bytes;
-    u->next = graph->uploads;
-    graph->uploads = u;
+    u->engine = dtp_object_retain(u->engine);
+    *made = u;
+    return status;
+}
+
+static void drop(dtp_graph_t *graph, struct dtp_upload *u) {
+    u->engine->v->free(u->engine, u->handle);
+    dtp_object_release(u->engine);
+    dtp_free(graph->base.obj.allocator, u);
+}
+
+/* Without the lock while it allocates: a program's allocator may serve that. Another thread's upload, made meanwhile, wins. */
+dnnl_tp_status_t dtp_graph_upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, const void *data, size_t bytes,
+                                  void **handle) {
+    const struct dtp_upload like = {.engine = engine, .hash = dtp_hash_bytes(data, bytes), .bytes = bytes};
+    struct dtp_upload *made = NULL;
+    dtp_lock(&graph->lock);
+    struct dtp_upload *u = find_locked(graph, &like);
+    dtp_unlock(&graph->lock);
+    if (!u) {
+        DTP_TRY(make(graph, &like, data, &made));
+        dtp_lock(&graph->lock);
+        u = find_locked(graph, &like);
+        if (!u) {
+            made->next = graph->uploads;
+            graph->uploads = u = made;
+        }
+        dtp_unlock(&graph->lock);
+    }
+    if (made && u != made) drop(graph, made);
     *handle = u->handle;
     return dnnl_tp_success;
 }
 
 void dtp_graph_drop_uploads(dtp_graph_t *graph) {
-    while (graph->uploads) {
-        struct dtp_upload *u = graph->uploads;
+    for (struct dtp_upload *u; (u = graph->uploads) != NULL;) {
         graph->uploads = u->next;
-        u->engine->v->free(u->engine, u->handle);
-        dtp_object_release(u->engine);
-        dtp_free(graph->base.obj.allocator, u);
+        drop(graph, u);
     }
 }
