@@ -19,14 +19,35 @@ extern "C" {
 
 struct CUstream_st; /* CUstream and cudaStream_t point at it */
 
-/** Attributes of a GPU engine; zeros are the defaults. */
+/** Attributes of a GPU engine; zeros are the defaults. Members are added at the end: struct_size tells which of them the program
+ * knows, and what it lacks is 0.
+ *
+ * With `alloc` and `free`, which are set both or none, a program's allocator (the caching one of a framework) serves all memory of the
+ * device that the engine takes: memory objects with DNNL_TP_MEMORY_ALLOCATE, scratch of streams, memory of graphs' runs, constants,
+ * error words. Without them a pool of the library's does. Pinned memory of the host is the driver's either way.
+ *
+ * Both are called by threads that are in a call of the library, on several at once, with the device's primary context current and
+ * without a lock of the library's; never by a thread of the driver: what its callbacks give up is given back by the next call that
+ * allocates or frees, or with the engine. All is given back before the last reference to the engine is gone, but in a child that was
+ * forked since, or where a callback of an event drops that reference. */
 typedef struct {
     size_t struct_size; /**< sizeof(dnnl_tp_cuda_engine_opts_t) */
-    uint64_t
-        memory_limit; /**< Bytes that the engine may have allocated at a time; more answers out_of_memory. 0: no limit. */
+    /** Bytes that the engine may have allocated at a time, by whatever serves them; more answers out_of_memory. 0: no limit. */
+    uint64_t memory_limit;
+    void *allocator_ctx; /**< The first argument of alloc and free. */
+    /** Gives `bytes` bytes (1 at least) of the engine's device, aligned to `alignment`, a power of 2 (256). They may be used in the
+     * order of `stream`, which is the stream that uses them first: the one of the program's or of the library's for which scratch or an
+     * error word is meant (NULL: the legacy default stream), else a stream of the library's, which it waits for, so that it need
+     * not wait for work of the program's. NULL: there are none. Then, or where they are misaligned, or not of the device, in which case
+     * they are given back at once, the call of the library answers out_of_memory. */
+    void *(*alloc)(void *allocator_ctx, size_t bytes, size_t alignment, struct CUstream_st *stream);
+    /** Takes back what alloc gave. It may be used again in the order of `stream`, the one with which it was given: other streams have
+     * used it before, or not at all. */
+    void (*free)(void *allocator_ctx, void *ptr, struct CUstream_st *stream);
 } dnnl_tp_cuda_engine_opts_t;
 
-/** Sets what only engines on GPUs know. Thread-compatible.
+/** Sets what only engines on GPUs know, in place of what was set. Thread-compatible. Creation of an engine answers invalid_arguments
+ * where alloc is set without free, or free without alloc.
  *
  * @param attr of the engine to be created
  * @param opts copied; NULL: the defaults
@@ -78,7 +99,8 @@ typedef struct {
     uint64_t limit;     /**< As set; 0: none. */
 } dnnl_tp_cuda_memory_t;
 
-/** What memory an engine has allocated: memory objects, constants, slabs of runs, scratch. Thread-safe.
+/** What memory an engine has allocated, from its pool or from the program's allocator: memory objects, constants, slabs of runs, scratch.
+ * Thread-safe.
  *
  * @param engine of kind gpu
  * @param reset_peak nonzero: the peak begins anew with what is used now

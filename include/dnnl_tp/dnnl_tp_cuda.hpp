@@ -30,10 +30,16 @@ inline std::string reason() { return dnnl_tp_cuda_reason(); }
 /** Why products do not use cuBLASLt, which it loads; empty where they do. */
 inline std::string cublaslt_reason() { return dnnl_tp_cuda_cublaslt_reason(); }
 
-/** Bytes that an engine may have allocated at a time; 0: no limit. */
-inline void set_memory_limit(const engine_attr &attr, uint64_t bytes) {
-    const dnnl_tp_cuda_engine_opts_t opts = {sizeof opts, bytes};
+/** All attributes of a GPU engine: a limit of memory, the program's allocator. */
+inline void set_options(const engine_attr &attr, const dnnl_tp_cuda_engine_opts_t &opts) {
     check(dnnl_tp_cuda_engine_attr_set(attr, &opts));
+}
+/** Bytes that an engine may have allocated at a time; 0: no limit. Its other attributes are the defaults. */
+inline void set_memory_limit(const engine_attr &attr, uint64_t bytes) {
+    dnnl_tp_cuda_engine_opts_t opts = {};
+    opts.struct_size = sizeof opts;
+    opts.memory_limit = bytes;
+    set_options(attr, opts);
 }
 /** What an engine has allocated; the peak may begin anew. */
 inline dnnl_tp_cuda_memory_t get_memory(const engine &of, bool reset_peak = false) {

@@ -73,6 +73,7 @@ SAME(DTP_CU_HOST_PORTABLE, CU_MEMHOSTALLOC_PORTABLE);
 SAME(DTP_CU_HOST_MAPPED, CU_MEMHOSTALLOC_DEVICEMAP);
 SAME(DTP_CU_WAIT_GEQ, CU_STREAM_WAIT_VALUE_GEQ);
 SAME(DTP_CU_FUNC_MAX_DYNAMIC_SHARED, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+SAME(DTP_CU_POINTER_DEVICE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 SAME(DTP_CU_LEGACY_DEFAULT_STREAM, CU_GET_PROC_ADDRESS_LEGACY_STREAM);
 SAME(DTP_CU_LAUNCH_PARAM_END, CU_LAUNCH_PARAM_END_AS_INT);
 SAME(DTP_CU_LAUNCH_PARAM_BUFFER, CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT);
@@ -104,6 +105,7 @@ SAME(sizeof(dtp_cu_result_t), sizeof(CUresult));
 SAME(sizeof(dtp_cu_device_attribute_t), sizeof(CUdevice_attribute));
 SAME(sizeof(dtp_cu_pool_attribute_t), sizeof(CUmemPool_attribute));
 SAME(sizeof(dtp_cu_function_attribute_t), sizeof(CUfunction_attribute));
+SAME(sizeof(dtp_cu_pointer_attribute_t), sizeof(CUpointer_attribute));
 SAME(sizeof(dtp_cu_capture_t), sizeof(CUstreamCaptureStatus));
 SAME(sizeof(dtp_cu_jit_option_t), sizeof(CUjit_option));
 SAME(sizeof(dtp_cu_library_option_t), sizeof(CUlibraryOption));
@@ -116,6 +118,7 @@ SAME(sizeof(dtp_cu_library_option_t), sizeof(CUlibraryOption));
 #define dtp_cu_pool_attribute_t CUmemPool_attribute
 #define dtp_cu_pool_props_t CUmemPoolProps
 #define dtp_cu_function_attribute_t CUfunction_attribute
+#define dtp_cu_pointer_attribute_t CUpointer_attribute
 #define dtp_cu_capture_t CUstreamCaptureStatus
 #define dtp_cu_jit_option_t CUjit_option
 #define dtp_cu_library_option_t CUlibraryOption

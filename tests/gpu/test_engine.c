@@ -38,7 +38,8 @@ static void memory_is_limited_and_counted(void **state) {
     (void)state;
     dnnl_tp_engine_attr_t attr;
     dnnl_tp_engine_t e;
-    const dnnl_tp_cuda_engine_opts_t opts = {sizeof opts, 3 * GPU_N * sizeof(float)};
+    const dnnl_tp_cuda_engine_opts_t opts = {.struct_size = sizeof opts,
+                                             .memory_limit = 3 * GPU_N * sizeof(float)};
     CHECK_OK(dnnl_tp_engine_attr_create(&attr));
     CHECK_OK(dnnl_tp_cuda_engine_attr_set(attr, &opts));
     CHECK_OK(dnnl_tp_engine_create_v2(&e, dnnl_tp_gpu, 0, attr));

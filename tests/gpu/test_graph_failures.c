@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "dnnl_tp/dnnl_tp_graph.h"
+#include "gpu/arena.h"
 #include "gpu/driver/cu_api.h"
 #include "gpu/fake/fake_cuda.h"
 #include "support/check.h"
@@ -77,6 +78,9 @@ static const int32_t ids[ROWS] = {0, 4, 2, 4};
 static const float p[1] = {0}, turns[1] = {TURNS};
 static const void *const host[NIN] = {x, ids, p, turns};
 
+static arena_t arena;
+static bool served; /* the arena serves the engine's memory */
+
 typedef struct {
     dnnl_tp_engine_t engine;
     dnnl_tp_stream_t stream;
@@ -104,7 +108,8 @@ static dnnl_tp_status_t upload(world_t *w, int i) {
 }
 
 static dnnl_tp_status_t set_up(world_t *w, dnnl_tp_graph_t g) {
-    dnnl_tp_status_t st = dnnl_tp_engine_create(&w->engine, dnnl_tp_gpu, 0);
+    dnnl_tp_status_t st =
+        served ? arena_engine(&w->engine, &arena, 0) : dnnl_tp_engine_create(&w->engine, dnnl_tp_gpu, 0);
     if (!st) st = dnnl_tp_stream_create(&w->stream, w->engine, 0);
     if (!st) st = dnnl_tp_executable_compile(&w->executable, g, w->engine, 0, NULL, NULL);
     for (int i = 0; i < TENSORS && !st; ++i) st = upload(w, i);
@@ -163,19 +168,28 @@ static dnnl_tp_status_t program(dnnl_tp_graph_t g) {
     return st;
 }
 
+static dnnl_tp_graph_t begin(void) {
+    fake_cuda_reset();
+    dtp_cu_set_for_test(fake_cuda_table());
+    arena_begin(&arena, 0);
+    return build();
+}
+static bool end(dnnl_tp_graph_t g) {
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+    const bool all = arena_end(&arena) == 0;
+    return fake_cuda_report(stderr) == 0 && all;
+}
+
 /* Lets the k-th call fail for k = 0, step, 2 step, ... */
 static int step = 41;
 static void sweep(dtp_cu_result_t result) {
     int failed = 0;
     for (int64_t k = 0;; k += step) {
-        fake_cuda_reset();
-        dtp_cu_set_for_test(fake_cuda_table());
-        dnnl_tp_graph_t g = build();
+        dnnl_tp_graph_t g = begin();
         (void)fake_cuda_fail(k, result);
         failed += program(g) != dnnl_tp_success;
         const bool all = fake_cuda_fail(-1, 0);
-        CHECK_OK(dnnl_tp_graph_destroy(g));
-        if (fake_cuda_report(stderr)) fail_msg("call %d failing with %d: something is left", (int)k, result);
+        if (!end(g)) fail_msg("call %d failing with %d: something is left", (int)k, result);
         if (all) break;
     }
     assert_true(failed > 100 / step);
@@ -189,13 +203,32 @@ static void a_lost_device_leaves_nothing(void **state) {
     sweep(DTP_CU_ILLEGAL_ADDRESS);
 }
 
+/* The same where a program's allocator serves the memory, and where that has none at its k-th call. */
+static void allocators_get_all_back(void **state) {
+    (void)state;
+    served = true;
+    sweep(DTP_CU_OUT_OF_MEMORY);
+    sweep(DTP_CU_ILLEGAL_ADDRESS);
+    int64_t k = 0, calls;
+    do {
+        dnnl_tp_graph_t g = begin();
+        arena.fail_at = k;
+        const dnnl_tp_status_t st = program(g);
+        calls = arena.allocs;
+        if (k < calls ? st != dnnl_tp_out_of_memory : st != dnnl_tp_success)
+            fail_msg("call %d of %d of alloc gives none: %s: %s", (int)k, (int)calls, dnnl_tp_status2str(st),
+                     dnnl_tp_last_error());
+        if (!end(g)) fail_msg("call %d of alloc gives none: something is left", (int)k);
+    } while (k++ < calls);
+    assert_true(calls > 8);
+    served = false;
+}
+
 /* A run that fails for want of memory costs that run alone: the next one is right. */
 static void the_next_run_is_right(void **state) {
     (void)state;
     for (way_t way = WAITS; way < WAYS; ++way) {
-        fake_cuda_reset();
-        dtp_cu_set_for_test(fake_cuda_table());
-        dnnl_tp_graph_t g = build();
+        dnnl_tp_graph_t g = begin();
         world_t w = {0};
         CHECK_OK(set_up(&w, g));
         int failed = 0;
@@ -215,17 +248,14 @@ static void the_next_run_is_right(void **state) {
         }
         assert_true(failed > 2);
         tear_down(&w);
-        CHECK_OK(dnnl_tp_graph_destroy(g));
-        assert_int_equal(fake_cuda_report(stderr), 0);
+        assert_true(end(g));
     }
 }
 
 /* Runs copy to pinned memory of the host alone: in other copies a real driver waits. */
 static void runs_copy_to_pinned_memory(void **state) {
     (void)state;
-    fake_cuda_reset();
-    dtp_cu_set_for_test(fake_cuda_table());
-    dnnl_tp_graph_t g = build();
+    dnnl_tp_graph_t g = begin();
     world_t w = {0};
     CHECK_OK(set_up(&w, g));
     for (way_t way = WAITS; way < WAYS; ++way) {
@@ -234,8 +264,7 @@ static void runs_copy_to_pinned_memory(void **state) {
         assert_int_equal(fake_cuda_stats().pageable, before + 1); /* the test's own look at the result */
     }
     tear_down(&w);
-    CHECK_OK(dnnl_tp_graph_destroy(g));
-    assert_int_equal(fake_cuda_report(stderr), 0);
+    assert_true(end(g));
 }
 
 static int reference(void **state) {
@@ -262,9 +291,8 @@ static int reference(void **state) {
 int main(int argc, char **argv) {
     if (argc > 1) step = atoi(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_memory_leaves_nothing),
-        cmocka_unit_test(a_lost_device_leaves_nothing),
-        cmocka_unit_test(the_next_run_is_right),
+        cmocka_unit_test(no_memory_leaves_nothing),   cmocka_unit_test(a_lost_device_leaves_nothing),
+        cmocka_unit_test(allocators_get_all_back),    cmocka_unit_test(the_next_run_is_right),
         cmocka_unit_test(runs_copy_to_pinned_memory),
     };
     return cmocka_run_group_tests_name("graph_failures", tests, reference, NULL);

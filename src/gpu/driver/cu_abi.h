@@ -15,6 +15,7 @@ typedef int dtp_cu_device_t; /* CUdevice */
 typedef int dtp_cu_device_attribute_t;
 typedef int dtp_cu_pool_attribute_t;
 typedef int dtp_cu_function_attribute_t;
+typedef int dtp_cu_pointer_attribute_t;
 typedef int dtp_cu_capture_t; /* CUstreamCaptureStatus: 0 = none */
 typedef int dtp_cu_jit_option_t;
 typedef int dtp_cu_library_option_t;
@@ -83,6 +84,7 @@ enum {
     DTP_CU_HOST_MAPPED = 2,
     DTP_CU_WAIT_GEQ = 0,
     DTP_CU_FUNC_MAX_DYNAMIC_SHARED = 8, /* CUfunction_attribute */
+    DTP_CU_POINTER_DEVICE = 9,          /* CUpointer_attribute: int, the device's ordinal */
     DTP_CU_LEGACY_DEFAULT_STREAM = 1    /* flag of cuGetProcAddress: calls without a stream use the legacy one */
 };
 /* Values of pointer type, as numbers */

@@ -212,6 +212,7 @@ static dnnl_tp_status_t gpu_engine_create(dnnl_tp_engine_t *engine, size_t index
                                           const struct dnnl_tp_engine_attr *attr) {
     dnnl_tp_cuda_engine_opts_t opts;
     DTP_TRY(dtp_own_get(attr ? attr->own : NULL, &opts, sizeof opts));
+    DTP_REQUIRE(!opts.alloc == !opts.free, NULL_ARG, "alloc and free of a GPU engine are set both or none");
     const dnnl_tp_allocator_t *allocator =
         attr && attr->has_allocator ? &attr->engine_allocator : dtp_process_allocator();
     const dnnl_tp_allocator_t own = *allocator;
@@ -219,6 +220,7 @@ static dnnl_tp_status_t gpu_engine_create(dnnl_tp_engine_t *engine, size_t index
     if (!e) return dnnl_tp_out_of_memory;
     pthread_mutex_init(&e->lock, NULL);
     e->memory_limit = opts.memory_limit;
+    e->allocator = (dtp_gpu_allocator_t){opts.allocator_ctx, opts.alloc, opts.free};
     e->base.v = dtp_engine_vtbl(dnnl_tp_gpu);
     e->base.index = index;
     e->base.device = dtp_engine_device(dnnl_tp_gpu, index);

@@ -45,11 +45,19 @@ typedef struct dtp_gpu {
     char text[256];
 } dtp_gpu_t;
 
+/* The program's allocator in place of the device's pool; alloc NULL: none. Called without locks. */
+typedef struct {
+    void *ctx;
+    void *(*alloc)(void *ctx, size_t bytes, size_t alignment, dtp_cu_stream_t stream);
+    void (*free)(void *ctx, void *ptr, dtp_cu_stream_t stream);
+} dtp_gpu_allocator_t;
+
 enum { DTP_GPU_BLOCK_BITS = 8 };
 typedef struct dtp_gpu_block dtp_gpu_block_t;
 typedef struct {
     struct dnnl_tp_engine base;
     dtp_gpu_t *gpu;
+    dtp_gpu_allocator_t allocator;
     pthread_mutex_t lock;                             /* of what follows */
     uint64_t memory_limit, used, peak;                /* bytes; limit 0: none */
     dtp_gpu_block_t *blocks[1 << DTP_GPU_BLOCK_BITS]; /* by address */

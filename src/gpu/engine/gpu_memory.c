@@ -1,6 +1,9 @@
-/* Memory of a device: an engine's blocks come from the device's pool, on the library's own stream, which is waited for, so that any
- * stream may use a block at once. A table tells how large each block is: limits and peaks are an engine's. */
+/* Memory of a device: an engine's blocks come from the device's pool, or from the program's allocator. Those of no stream come on the
+ * library's own, which is waited for, so that any stream may use them at once. A table tells how large each block is: limits and peaks are
+ * an engine's, and what is left at its end is given back to the program's allocator. */
 #include "gpu/engine/gpu_engine.h"
+
+enum { DTP_GPU_ALIGNMENT = 256 };
 
 struct dtp_gpu_block {
     struct dtp_gpu_block *next;
@@ -27,6 +30,42 @@ static void count_back(dtp_gpu_engine_t *e, size_t bytes) {
     pthread_mutex_unlock(&e->lock);
 }
 
+/* ---- Where blocks come from -------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t refused(const char *why, const void *p) {
+    return dtp_fail(dnnl_tp_out_of_memory, DTP_NO_MEMORY, "the engine's allocator gave %p, which %s", p, why);
+}
+
+static dnnl_tp_status_t check_given(dtp_gpu_t *gpu, const void *p) {
+    int device = -1;
+    if ((uintptr_t)p % DTP_GPU_ALIGNMENT) return refused("is no multiple of 256", p);
+    const dtp_cu_result_t result =
+        gpu->cu->cuPointerGetAttribute(&device, DTP_CU_POINTER_DEVICE, dtp_cu_ptr(p));
+    if (result != DTP_CU_INVALID_VALUE) DTP_TRY(dtp_gpu_check(gpu, result, "cuPointerGetAttribute"));
+    return device == gpu->device ? dnnl_tp_success : refused("is not of the engine's device", p);
+}
+
+static dnnl_tp_status_t take(dtp_gpu_engine_t *e, size_t bytes, dtp_cu_stream_t stream, dtp_cu_ptr_t *at) {
+    const dtp_gpu_allocator_t *a = &e->allocator;
+    if (!a->alloc) return DTP_CU(e->gpu, cuMemAllocFromPoolAsync, at, bytes, e->gpu->pool, stream);
+    void *p = a->alloc(a->ctx, bytes, DTP_GPU_ALIGNMENT, stream);
+    if (!p)
+        return dtp_fail(dnnl_tp_out_of_memory, DTP_NO_MEMORY, "the engine's allocator has no %zu bytes",
+                        bytes);
+    const dnnl_tp_status_t status = check_given(e->gpu, p);
+    if (status) a->free(a->ctx, p, stream);
+    *at = dtp_cu_ptr(p);
+    return status;
+}
+
+static void give(dtp_gpu_engine_t *e, dtp_cu_ptr_t at, dtp_cu_stream_t stream) {
+    const dtp_gpu_allocator_t *a = &e->allocator;
+    if (a->free) a->free(a->ctx, (void *)(uintptr_t)at, stream);
+    else (void)e->gpu->cu->cuMemFreeAsync(at, stream);
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------ */
+
 dnnl_tp_status_t dtp_gpu_alloc_on(dnnl_tp_engine_t engine, size_t bytes, dtp_cu_stream_t stream, void **at) {
     dtp_gpu_engine_t *e = dtp_gpu_of(engine);
     *at = NULL;
@@ -38,8 +77,7 @@ dnnl_tp_status_t dtp_gpu_alloc_on(dnnl_tp_engine_t engine, size_t bytes, dtp_cu_
                         bytes, (unsigned long long)e->memory_limit);
     }
     b->bytes = bytes;
-    const dnnl_tp_status_t status =
-        DTP_CU(e->gpu, cuMemAllocFromPoolAsync, &b->at, bytes ? bytes : 1, e->gpu->pool, stream);
+    const dnnl_tp_status_t status = take(e, bytes ? bytes : 1, stream, &b->at);
     if (status) {
         count_back(e, bytes);
         dtp_free(engine->allocator, b);
@@ -70,7 +108,7 @@ void dtp_gpu_free_on(dnnl_tp_engine_t engine, void *handle, dtp_cu_stream_t stre
     dtp_gpu_block_t *b = take_locked(e, handle);
     pthread_mutex_unlock(&e->lock);
     dtp_free(engine->allocator, b);
-    (void)e->gpu->cu->cuMemFreeAsync(dtp_cu_ptr(handle), stream);
+    give(e, dtp_cu_ptr(handle), stream);
 }
 
 /* What callbacks of the driver have freed: they cannot call it. The context is current. */
@@ -81,7 +119,7 @@ static void free_later_ones(dtp_gpu_engine_t *e) {
     pthread_mutex_unlock(&e->lock);
     for (dtp_gpu_block_t *next; b; b = next) {
         next = b->next;
-        (void)e->gpu->cu->cuMemFreeAsync(b->at, e->gpu->own);
+        give(e, b->at, e->gpu->own);
         dtp_free(e->base.allocator, b);
     }
 }
@@ -125,17 +163,22 @@ void dtp_gpu_free(dnnl_tp_engine_t engine, void *handle) {
     dtp_gpu_leave(gpu);
 }
 
-void dtp_gpu_blocks_destroy(dtp_gpu_engine_t *e) {
-    if (e->gpu && dtp_gpu_enter_to_free(e->gpu)) {
-        free_later_ones(e);
-        dtp_gpu_leave(e->gpu);
+static void end_blocks(dtp_gpu_engine_t *e, dtp_gpu_block_t **list, bool gives) {
+    for (dtp_gpu_block_t *b; (b = *list) != NULL;) {
+        *list = b->next;
+        if (gives) give(e, b->at, e->gpu->own);
+        dtp_free(e->base.allocator, b);
     }
-    for (int i = 0; i < 1 << DTP_GPU_BLOCK_BITS; ++i)
-        while (e->blocks[i]) {
-            dtp_gpu_block_t *b = e->blocks[i];
-            e->blocks[i] = b->next;
-            dtp_free(e->base.allocator, b);
-        }
+}
+
+/* What is left could not be freed: there was no context, or a callback of the driver was under way. */
+void dtp_gpu_blocks_destroy(dtp_gpu_engine_t *e) {
+    const bool enters = e->gpu && dtp_gpu_enter_to_free(e->gpu),
+               gives =
+                   enters || (e->gpu && e->allocator.free && !dtp_gpu_in_callback && !dtp_gpu_ours(e->gpu));
+    for (int i = 0; i < 1 << DTP_GPU_BLOCK_BITS; ++i) end_blocks(e, &e->blocks[i], gives);
+    end_blocks(e, &e->freed, gives);
+    if (enters) dtp_gpu_leave(e->gpu);
     pthread_mutex_destroy(&e->lock);
 }
 

@@ -271,6 +271,19 @@ dtp_cu_result_t fake_cuMemHostGetDevicePointer(dtp_cu_ptr_t *at, void *host, uns
     return fake_leave(DTP_CU_SUCCESS);
 }
 
+/* A real driver answers invalid_value for what is not its own, too. */
+dtp_cu_result_t fake_cuPointerGetAttribute(void *value, dtp_cu_pointer_attribute_t attribute,
+                                           dtp_cu_ptr_t at) {
+    const dtp_cu_result_t result =
+        fake_enter("cuPointerGetAttribute", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL);
+    if (result) return result;
+    const fake_block_t *b = fake_block_find_locked(at, 1);
+    if (!b || b->freeing || attribute != DTP_CU_POINTER_DEVICE) return fake_leave(DTP_CU_INVALID_VALUE);
+    const int device = b->ctx->device;
+    memcpy(value, &device, sizeof device);
+    return fake_leave(DTP_CU_SUCCESS);
+}
+
 dtp_cu_result_t fake_cuMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
     const dtp_cu_result_t result = fake_enter("cuMemGetInfo", FAKE_CALL);
     if (result) return result;
