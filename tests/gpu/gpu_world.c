@@ -123,7 +123,6 @@ dnnl_tp_memory_t gpu_matrix(dnnl_tp_engine_t engine) {
 
 dnnl_tp_status_t gpu_square(dnnl_tp_primitive_t product, dnnl_tp_stream_t stream, dnnl_tp_memory_t x,
                             dnnl_tp_memory_t y) {
-    const dnnl_tp_exec_arg_t args[] = {
-        {DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_WEIGHTS, x}, {DNNL_TP_ARG_DST, y}};
+    const dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_WEIGHTS, x}, {DNNL_TP_ARG_DST, y}};
     return dnnl_tp_primitive_execute(product, stream, 3, args);
 }
