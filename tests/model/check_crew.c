@@ -195,6 +195,35 @@ static void like_a_worker(void *arg) {
     }
 }
 
+/* An owner that has a task for its helper, and then another one, which it does not do itself: meanwhile the helper has found nothing
+ * more, and leaves. */
+static void work_while_there_is(void *arg, int slot, int64_t begin, int64_t end) {
+    int one = 1;
+    (void)begin, (void)end;
+    MC_CHECK(((model_crew_t *)arg)->open && slot == 1);
+    while (
+        atomic_compare_exchange_strong_explicit(&tasks, &one, 0, memory_order_seq_cst, memory_order_seq_cst))
+        atomic_fetch_add_explicit(&tasks_done, 1, memory_order_release);
+}
+static void owner_with_tasks(void *arg) {
+    const dtp_parallel_t par = {rec, rec->num_threads, arg};
+    model_crew_t *c = &crews[0];
+    c->open = true;
+    MC_CHECK(dtp_crew_open(&c->crew, &par, 2, work_while_there_is, c));
+    for (int i = 1; i <= 2; ++i) {
+        atomic_store_explicit(&tasks, 1, memory_order_seq_cst);
+        if (!dtp_crew_want(&c->crew, 1, WORTH_NS)) mc_hit("the helper was asked to look again before");
+        if (dtp_lw_active(atomic_load_explicit(&rec->loop[0].word, memory_order_relaxed)))
+            mc_hit("the helper was inside");
+        while (atomic_load_explicit(&tasks_done, memory_order_acquire) < i) mc_yield();
+    }
+    dtp_crew_close(&c->crew);
+    c->open = false;
+    owners_left = 0;
+    atomic_fetch_add_explicit(&bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&bell, INT_MAX);
+}
+
 /* ---- Cases ------------------------------------------------------------------------------------------- */
 static void setup(int joiners, int n_participants, void (*own)(void *), void (*join)(void *), void *arg) {
     rec = mc_alloc(sizeof *rec);
@@ -273,6 +302,13 @@ static void two_owners(void) {
     mc_thread(like_a_worker, rec);
     mc_thread(like_a_worker, NULL);
 }
+static void leaving(void) {
+    setup(0, 2, NULL, NULL, NULL);
+    tasks = tasks_done = 0;
+    owners_left = 1;
+    mc_thread(owner_with_tasks, &teams[0]);
+    mc_thread(like_a_worker, NULL);
+}
 static void asleep(void) { setup(1, 2, patient_owner, sleeper, NULL); }
 
 int main(int argc, char **argv) {
@@ -282,6 +318,11 @@ int main(int argc, char **argv) {
         {.name = "two runs", .setup = two_teams, .end = end, .weak = true},
         {.name = "a joiner sleeps", .setup = asleep, .end = end, .preemptions = 3},
         {.name = "two runs at once", .setup = two_owners, .end = end, .preemptions = 1},
+        {.name = "an invitation while a joiner leaves",
+         .setup = leaving,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"the helper was inside"}},
         {.name = "a small crew", .setup = small_crew, .end = end, .preemptions = 3},
         {.name = "two joiners",
          .setup = two_joiners,

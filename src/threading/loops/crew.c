@@ -66,33 +66,39 @@ static uint64_t with_left(uint64_t w, int left) {
 int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
     dtp_pool_t *rec = crew->rec;
     dtp_shared_loop_t *r = crew->loop;
+    DTP_FENCE_SC(); /* tasks were published: who takes an invitation, or is asked to look again, sees them */
     uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
     if ((est_ns >= rec->wake_min_ns || DTP_LOAD(&crew->due, relaxed)) &&
         !atomic_load_explicit(&r->pays, memory_order_relaxed))
         atomic_store_explicit(&r->pays, true, memory_order_relaxed);
     int made, left;
+    uint64_t next;
     do {
         left = dtp_lw_left(w);
+        const int inside = dtp_lw_active(w);
 #ifdef DTP_BREAK_CREW_MOST
         made = crew->most - left;
 #else
-        made = crew->most - dtp_lw_active(w) - left;
+        made = crew->most - inside - left;
 #endif
         if (made > count) made = count;
-        if (made <= 0) {
-            made = 0;
-            break;
-        }
+        if (made < 0) made = 0;
+        next = with_left(w, left + made);
+#ifndef DTP_BREAK_CREW_AGAIN
+        if (made < count && inside) next |= DTP_LW_AGAIN;
+#endif
+        if (next == w) break;
         /* seq_cst: sleepers look at the word after they have said that they sleep. */
-    } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, with_left(w, left + made),
-                                                    memory_order_seq_cst, memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_seq_cst,
+                                                    memory_order_relaxed));
+    const int asked = made + ((next & ~w & DTP_LW_AGAIN) != 0);
     const int missing = dtp_helpers_missing(rec, crew->par->team, crew->par->num_threads, left + made,
                                             atomic_load_explicit(&r->pays, memory_order_relaxed));
-    if (missing <= 0) return made;
+    if (missing <= 0) return asked;
     if (DTP_LOAD(&crew->due, relaxed)) DTP_STORE(&crew->due, false, relaxed);
-    else if (!dtp_worth_calling(rec, crew->par->team, est_ns)) return made;
+    else if (!dtp_worth_calling(rec, crew->par->team, est_ns)) return asked;
     dtp_helpers_call(rec, crew->par->team, missing, rec->workers ? dtp_this_cpu() : -1);
-    return made;
+    return asked;
 }
 
 bool dtp_crew_is_full(const dtp_crew_t *crew) {

@@ -8,7 +8,9 @@
  * State machine: the shared loop's word (record.h) with other meanings. left = wanted = invitations that nobody
  * has taken; active = joiners inside. open: left 0. dtp_crew_want: CAS left + n, wanted = left. A joiner
  * takes an invitation by the shared loop's join; one whose fn has returned takes another if there is one, else
- * leaves. close: CAS left = wanted = 0, then wait for active == 0, again until both are 0 in one look: a joiner that
+ * leaves. One that is inside may have found nothing, and leave, while tasks are published: where those who are inside keep
+ * want from inviting as many as it would, it sets AGAIN, and who leaves then leaves an invitation, which is his or another
+ * helper's. close: CAS left = wanted = 0, then wait for active == 0, again until both are 0 in one look: a joiner that
  * is inside while the owner closes may invite others. Chunk numbers mean nothing. Only the owner opens and closes;
  * want may come from any thread that still has a task of the run (so never after close). */
 #ifndef DTP_THREADING_LOOPS_CREW_H
@@ -33,7 +35,8 @@ bool dtp_crew_expects_helper(dtp_crew_t *crew, const dtp_parallel_t *par, int64_
 /* Opens; false if that is not possible now. Slots of joiners: 1..min(participants, par->num_threads) - 1. */
 bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants, dtp_loop_fn_t fn,
                    void *arg);
-/* Invites up to count more joiners; calls sleeping ones if est_ns is worth it. Returns invitations made. */
+/* Invites up to count more joiners, for tasks that were published; calls sleeping ones if est_ns is worth it. Returns how many may
+ * come for it, those not counted that look again. */
 int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns);
 /* Are as many joiners inside as there may be? */
 bool dtp_crew_is_full(const dtp_crew_t *crew);

@@ -177,6 +177,27 @@ bool dtp_shared_loop_has_too_many(dtp_pool_t *rec, const dtp_shared_loop_t *r) {
     return inside > 1 && fewest_inside(rec, r, inside - 1, true);
 }
 
+/* The word afterwards. The opener waits for this one exchange; a `wanted` that was given back for nothing does no harm. */
+static uint64_t leave_loop(dtp_shared_loop_t *r, bool last) {
+    const uint64_t leave = DTP_LW_ONE(ACTIVE) - (last ? 0 : DTP_LW_ONE(WANTED));
+#ifdef DTP_BREAK_LOOP_LEAVE
+    return atomic_fetch_sub_explicit(&r->word, leave, memory_order_relaxed) - leave;
+#else
+    return atomic_fetch_sub_explicit(&r->word, leave, memory_order_release) - leave;
+#endif
+}
+/* The same of a crew; who was asked to look again leaves an invitation. */
+static uint64_t leave_crew(dtp_shared_loop_t *r, bool last) {
+    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed), next;
+    do {
+        next = w - DTP_LW_ONE(ACTIVE);
+        if (w & DTP_LW_AGAIN) next += DTP_LW_ONE(LEFT) + DTP_LW_ONE(WANTED) - DTP_LW_AGAIN;
+        else if (!last) next += DTP_LW_ONE(WANTED);
+    } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_release,
+                                                    memory_order_relaxed));
+    return next;
+}
+
 static bool loop_join(dtp_pool_t *rec, dtp_shared_loop_t *r, const dtp_team_t *team, uint64_t run) {
     uint64_t w = atomic_load_explicit(&r->word, memory_order_acquire);
     int index;
@@ -210,13 +231,7 @@ static bool loop_join(dtp_pool_t *rec, dtp_shared_loop_t *r, const dtp_team_t *t
         (index = loop_claim(r, false, &last)) >= 0);
     if (!only_joiner) loop_return_slot(r, slot);
 
-    /* The opener waits for this one exchange; a `wanted` that was given back for nothing does no harm. */
-    uint64_t leave = DTP_LW_ONE(ACTIVE) - (last ? 0 : DTP_LW_ONE(WANTED));
-#ifdef DTP_BREAK_LOOP_LEAVE
-    uint64_t next = atomic_fetch_sub_explicit(&r->word, leave, memory_order_relaxed) - leave;
-#else
-    uint64_t next = atomic_fetch_sub_explicit(&r->word, leave, memory_order_release) - leave;
-#endif
+    const uint64_t next = r->n_chunks ? leave_loop(r, last) : leave_crew(r, last);
     if ((next & DTP_LW_WAITING) && dtp_lw_active(next) == 0) {
         atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
         dtp_futex_wake(&r->bell, 1);

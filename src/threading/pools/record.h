@@ -45,6 +45,7 @@
 #define DTP_LW_LEFT 18
 #define DTP_LW_FRONT 30
 #define DTP_LW_ONE(field) ((uint64_t)1 << DTP_LW_##field)
+#define DTP_LW_AGAIN DTP_LW_ONE(FRONT) /* of crews, which have no chunks: crew.h */
 #define DTP_LW_WAITING ((uint64_t)1 << 42)
 #define DTP_LW_EPOCH ((uint64_t)1 << 43)
 #define DTP_LW_MAX_CHUNKS 4095
