@@ -16,10 +16,13 @@ static void describe(const void *object, uint32_t index, dtp_trace_names_t *name
     names->bytes = work.bytes;
 }
 
-static void label(const void *object, char *text, size_t size) {
-    const dtp_primitive_t *p = object;
+void dtp_trace_primitive_name(const dtp_primitive_t *p, char *text, size_t size) {
     int n = snprintf(text, size, "%s ", p->pd->info->name);
     if (n > 0 && (size_t)n < size) dtp_verbose_dims(p->pd, text + n, size - (size_t)n);
+}
+
+static void label(const void *object, char *text, size_t size) {
+    dtp_trace_primitive_name(object, text, size);
 }
 
 void dtp_trace_primitive(dtp_trace_work_t *work, dtp_trace_t *trace, uint16_t lane,

@@ -6,6 +6,8 @@
 #include "threading/base/parallel.h"
 #include "trace/trace.h"
 
+/* Its name in traces: the kind, and the shape of the problem. */
+void dtp_trace_primitive_name(const dtp_primitive_t *primitive, char *text, size_t size);
 /* What an execution of the primitive on this lane of a stream will record. */
 void dtp_trace_primitive(dtp_trace_work_t *work, dtp_trace_t *trace, uint16_t lane,
                          const dtp_primitive_t *primitive);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "gpu/driver/lt_abi.h"
+#include "gpu/driver/nvtx_abi.h"
 
 #if defined(__has_include)
 #if __has_include(<cudaTypedefs.h>)
@@ -21,6 +22,13 @@
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
 #define HAVE_CUBLASLT_H 1
+#endif
+#endif
+
+#if defined(__has_include)
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define HAVE_NVTX_H 1
 #endif
 #endif
 
@@ -215,8 +223,74 @@ static void is_as_in_cublaslt_h(void **state) {
 }
 #endif
 
+#if defined(HAVE_NVTX_H)
+SAME(DTP_NVTX_VERSION, NVTX_VERSION);
+SAME(DTP_NVTX_ASCII, NVTX_MESSAGE_TYPE_ASCII);
+SAME(DTP_NVTX_CALLBACKS, NVTX_ETID_CALLBACKS);
+SAME(DTP_NVTX_VERSION_INFO, NVTX_ETID_VERSIONINFO);
+SAME(DTP_NVTX_CORE, NVTX_CB_MODULE_CORE);
+SAME(DTP_NVTX_CUDA, NVTX_CB_MODULE_CUDA);
+SAME(DTP_NVTX_OPENCL, NVTX_CB_MODULE_OPENCL);
+SAME(DTP_NVTX_CUDART, NVTX_CB_MODULE_CUDART);
+SAME(DTP_NVTX_CORE2, NVTX_CB_MODULE_CORE2);
+SAME(DTP_NVTX_SYNC, NVTX_CB_MODULE_SYNC);
+SAME(DTP_NVTX_MODULES, NVTX_CB_MODULE_SIZE);
+SAME(DTP_NVTX_CORE_CALLS, NVTX_CBID_CORE_SIZE);
+SAME(DTP_NVTX_CUDA_CALLS, NVTX_CBID_CUDA_SIZE);
+SAME(DTP_NVTX_OPENCL_CALLS, NVTX_CBID_OPENCL_SIZE);
+SAME(DTP_NVTX_CUDART_CALLS, NVTX_CBID_CUDART_SIZE);
+SAME(DTP_NVTX_CORE2_CALLS, NVTX_CBID_CORE2_SIZE);
+SAME(DTP_NVTX_SYNC_CALLS, NVTX_CBID_SYNC_SIZE);
+SAME(DTP_NVTX_RANGE_PUSH, NVTX_CBID_CORE2_DomainRangePushEx);
+SAME(DTP_NVTX_RANGE_POP, NVTX_CBID_CORE2_DomainRangePop);
+SAME(DTP_NVTX_DOMAIN_CREATE, NVTX_CBID_CORE2_DomainCreateA);
+
+#define SAME_OF(ours, theirs, our_type, their_type)               \
+    SAME(offsetof(our_type, ours), offsetof(their_type, theirs)); \
+    SAME(sizeof((our_type *)NULL)->ours, sizeof((their_type *)NULL)->theirs)
+#define SAME_OF_EVENT(ours, theirs) SAME_OF(ours, theirs, dtp_nvtx_event_t, nvtxEventAttributes_t)
+SAME(sizeof(dtp_nvtx_event_t), sizeof(nvtxEventAttributes_t));
+SAME_OF_EVENT(version, version);
+SAME_OF_EVENT(bytes, size);
+SAME_OF_EVENT(category, category);
+SAME_OF_EVENT(color_type, colorType);
+SAME_OF_EVENT(color, color);
+SAME_OF_EVENT(payload_type, payloadType);
+SAME_OF_EVENT(reserved, reserved0);
+SAME_OF_EVENT(payload, payload);
+SAME_OF_EVENT(message_type, messageType);
+SAME_OF_EVENT(message, message);
+SAME(sizeof(dtp_nvtx_callbacks_t), sizeof(NvtxExportTableCallbacks));
+SAME_OF(get_module, GetModuleFunctionTable, dtp_nvtx_callbacks_t, NvtxExportTableCallbacks);
+SAME(sizeof(dtp_nvtx_version_t), sizeof(NvtxExportTableVersionInfo));
+SAME_OF(version, version, dtp_nvtx_version_t, NvtxExportTableVersionInfo);
+SAME_OF(set_tool_version, SetInjectionNvtxVersion, dtp_nvtx_version_t, NvtxExportTableVersionInfo);
+
+/* Enumerations as the int that they are, structs of events under one name. */
+#define IS(ours, theirs) _Static_assert(__builtin_types_compatible_p(ours, theirs), #ours)
+SAME(sizeof(dtp_nvtx_module_t), sizeof(NvtxCallbackModule));
+IS(dtp_nvtx_domain_t, nvtxDomainHandle_t);
+IS(dtp_nvtx_domain_create_t, nvtxDomainCreateA_impl_fntype);
+IS(int (*)(dtp_nvtx_domain_t, const nvtxEventAttributes_t *), nvtxDomainRangePushEx_impl_fntype);
+IS(dtp_nvtx_range_pop_t, nvtxDomainRangePop_impl_fntype);
+IS(dtp_nvtx_get_table_t, NvtxGetExportTableFunc_t);
+IS(dtp_nvtx_init_t, NvtxInitializeInjectionNvtxFunc_t);
+IS(dtp_nvtx_call_t ***, NvtxFunctionTable *);
+
+static void is_as_in_nvtx_h(void **state) {
+    (void)state;
+    assert_int_equal(NVTX_VERSION, DTP_NVTX_VERSION);
+}
+#else
+static void is_as_in_nvtx_h(void **state) {
+    (void)state;
+    skip();
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(is_as_in_cuda_h),
-                                       cmocka_unit_test(is_as_in_cublaslt_h)};
+                                       cmocka_unit_test(is_as_in_cublaslt_h),
+                                       cmocka_unit_test(is_as_in_nvtx_h)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,6 +236,7 @@ static bool variable_is_known(const char *name, size_t n) {
                                         "MAX_CPU_ISA",
                                         "CUDA_PATH",
                                         "CUBLASLT",
+                                        "NVTX",
                                         "PEER_ONEDNN"};
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
         if (strlen(known[i]) == n && !strncmp(known[i], name, n)) return true;

@@ -200,6 +200,8 @@ typedef struct dtp_stream_vtbl {
     /* Writes CLOCK_MONOTONIC to *ns when the stream has come so far, unless the item is skipped; written when what is submitted
      * behind it is known to be done. NULL: it cannot, and runs that the host submits refuse statistics and traces. */
     dnnl_tp_status_t (*stamp)(dnnl_tp_stream_t stream, int64_t *ns);
+    /* For a tool that watches the process: what this thread submits until the same call with NULL is named so. NULL: none does. */
+    void (*range)(const char *name);
 } dtp_stream_vtbl_t;
 
 struct dnnl_tp_stream {

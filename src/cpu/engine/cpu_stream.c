@@ -542,10 +542,17 @@ static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
     return status;
 }
 
-static const dtp_stream_vtbl_t cpu_stream_vtbl = {
-    cpu_stream_execute, cpu_stream_wait,       cpu_stream_set_pool,     cpu_stream_close,
-    cpu_stream_run,     cpu_stream_submit_run, cpu_stream_record_event, cpu_stream_wait_event,
-    cpu_stream_query,   cpu_stream_reset,      cpu_stream_set_trace,    NULL};
+static const dtp_stream_vtbl_t cpu_stream_vtbl = {.execute = cpu_stream_execute,
+                                                  .wait = cpu_stream_wait,
+                                                  .set_pool = cpu_stream_set_pool,
+                                                  .close = cpu_stream_close,
+                                                  .run = cpu_stream_run,
+                                                  .submit_run = cpu_stream_submit_run,
+                                                  .record_event = cpu_stream_record_event,
+                                                  .wait_event = cpu_stream_wait_event,
+                                                  .query = cpu_stream_query,
+                                                  .reset = cpu_stream_reset,
+                                                  .set_trace = cpu_stream_set_trace};
 
 /* The attribute of the stream: what the caller said, and the engine's pool where he named none. */
 static dnnl_tp_status_t resolve_attr(cpu_stream_t *s, const dtp_stream_attr_t *attr) {

@@ -41,6 +41,7 @@ typedef struct {
     dtp_run_t *run;
     char *heads;    /* of the run, or of the call that goes on */
     times_t *times; /* that are filled in now, or NULL */
+    bool plain;     /* nobody watches operators */
 } walk_t;
 
 /* In the engine's memory. */
@@ -102,17 +103,25 @@ static step_time_t *next_time(walk_t *w) {
     return &t->at[t->n++];
 }
 
-static void run_step(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
-    if (DTP_LIKELY(!w->ctx->watched)) {
-        (void)submit_step(w, step, bases);
-        return;
-    }
+static void run_timed(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
     step_time_t *t = next_time(w);
     if (!t) return;
     *t = (step_time_t){(uint32_t)(step - w->ctx->exec->steps), dtp_run_round_of(w->ctx, step, bases), 0, 0};
     const dnnl_tp_stream_t s = w->stream;
     if (ok(w, step, s->v->stamp(s, &t->begin_ns)) && submit_step(w, step, bases))
         (void)ok(w, step, s->v->stamp(s, &t->end_ns));
+}
+
+static void run_step(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
+    if (DTP_LIKELY(w->plain)) {
+        (void)submit_step(w, step, bases);
+        return;
+    }
+    void (*range)(const char *name) = w->stream->v->range;
+    if (range) range(step->name);
+    if (w->ctx->watched) run_timed(w, step, bases);
+    else (void)submit_step(w, step, bases);
+    if (range) range(NULL);
 }
 
 /* ---- What kernels find ------------------------------------------------------------------------------- */
@@ -329,7 +338,7 @@ void dtp_run_by_stream(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
         dtp_run_fail(ctx, dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
         return;
     }
-    walk_t w = {.ctx = ctx, .stream = stream};
+    walk_t w = {.ctx = ctx, .stream = stream, .plain = !ctx->watched && !stream->v->range};
     const int64_t begin_ns = DTP_UNLIKELY(ctx->trace != NULL) ? dtp_now_ns() : 0;
     submit(&w);
     if (!w.run) return;
@@ -344,7 +353,7 @@ void dtp_run_by_stream(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
 /* ---- Without waiting --------------------------------------------------------------------------------- */
 
 void dtp_run_by_stream_begin(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
-    walk_t w = {.ctx = ctx, .stream = stream};
+    walk_t w = {.ctx = ctx, .stream = stream, .plain = !ctx->watched && !stream->v->range};
     ctx->run = NULL;
     submit(&w);
 #ifdef DTP_BREAK_STREAM_RECYCLE

@@ -2,6 +2,7 @@
  * far it has come. Executions outside runs note what is wrong in their data in a word of the line. */
 #include "gpu/engine/gpu_stream.h"
 
+#include "gpu/driver/nvtx.h"
 #include "threading/streams/stream_attr.h"
 #include "threading/streams/sync.h"
 
@@ -126,6 +127,24 @@ static dnnl_tp_status_t gpu_execute(dnnl_tp_stream_t stream, const dtp_primitive
     else status = submit(stream, primitive, nptrs, ptrs, mds, part);
     dtp_gpu_leave(gpu);
     return status;
+}
+
+/* The same for a tool that takes ranges; operators of runs have theirs already. */
+static dnnl_tp_status_t gpu_execute_in_range(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive,
+                                             int nptrs, void *const *ptrs, const dtp_md_t *const *mds,
+                                             const dtp_run_part_t *part) {
+    char name[DTP_TRACE_LABEL];
+    if (part) return gpu_execute(stream, primitive, nptrs, ptrs, mds, part);
+    dtp_trace_primitive_name(primitive, name, sizeof name);
+    dtp_nvtx_push(name);
+    const dnnl_tp_status_t status = gpu_execute(stream, primitive, nptrs, ptrs, mds, part);
+    dtp_nvtx_pop();
+    return status;
+}
+
+static void gpu_range(const char *name) {
+    if (name) dtp_nvtx_push(name);
+    else dtp_nvtx_pop();
 }
 
 /* ---- Copies ------------------------------------------------------------------------------------------ */
@@ -296,6 +315,20 @@ static const dtp_stream_vtbl_t gpu_stream_vtbl = {.execute = gpu_execute,
                                                   .set_trace = gpu_set_trace,
                                                   .stamp = gpu_stamp};
 
+/* Where a tool takes ranges: streams of other processes do not ask for it in each execution. */
+static dtp_stream_vtbl_t ranges_vtbl;
+static void make_ranges_vtbl(void) {
+    ranges_vtbl = gpu_stream_vtbl;
+    ranges_vtbl.execute = gpu_execute_in_range;
+    ranges_vtbl.range = gpu_range;
+}
+static const dtp_stream_vtbl_t *choose_vtbl(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!dtp_nvtx()) return &gpu_stream_vtbl;
+    pthread_once(&once, make_ranges_vtbl);
+    return &ranges_vtbl;
+}
+
 /* The program's stream must be of the device; the two default streams are of whichever is current. */
 static dnnl_tp_status_t check_stream(dtp_gpu_t *gpu, dtp_cu_stream_t stream) {
     dtp_cu_ctx_t ctx;
@@ -325,7 +358,7 @@ dnnl_tp_status_t dtp_gpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_
     gpu_stream_t *s = dtp_object_create(engine->allocator, sizeof *s, DTP_OBJ_STREAM, gpu_stream_destroy);
     if (!s) return dnnl_tp_out_of_memory;
     s->base.engine = dtp_object_retain(engine);
-    s->base.v = &gpu_stream_vtbl;
+    s->base.v = choose_vtbl();
     s->base.flags = flags;
     dnnl_tp_status_t status = dnnl_tp_stream_attr_create(&s->base.attr, dnnl_tp_gpu);
     if (!status && attr) dtp_stream_attr_assign(s->base.attr, attr);
