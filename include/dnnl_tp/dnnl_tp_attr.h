@@ -82,8 +82,9 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_fpmath_mode_v2(dnnl_
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_fpmath_mode_v2(
     const_dnnl_tp_primitive_attr_t attr, dnnl_tp_fpmath_mode_t *mode, int *apply_to_int);
 
-/** Asks for the same bits in every run. Results of this library never depend on the number of threads, with
- * 0 too. Thread-compatible.
+/** Asks for the same bits in every run. Results of this library never depend on the number of threads or on timing, with
+ * 0 too, on CPUs and GPUs: the attribute chooses nothing. On a GPU they hold for a device, versions of the library and of what it
+ * loads, and addresses that are the same modulo 16 (doc/gpu.md, Determinism). Thread-compatible.
  *
  * @param attr attributes
  * @param value 0 or 1; other values count as 1
