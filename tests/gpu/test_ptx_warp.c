@@ -10,53 +10,9 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "ptx.h"
+#include "run_text.h"
 
 enum { LANES = 32, WORDS = 16, SEEDS = 10 };
-
-/* Every lane has WORDS words in and out: %in and %out are its places; %base is where all input starts. */
-static const char kernel_text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-                                  ".visible .entry k(.param .u64 src, .param .u64 dst) {\n"
-                                  ".reg .pred %%p<9>; .reg .b16 %%h<9>; .reg .b32 %%r<40>, %%lane, %%warp; "
-                                  ".reg .b64 %%d<9>, %%in, %%out, %%base;\n"
-                                  ".shared .align 16 .b8 sh[4096];\n"
-                                  "ld.param.u64 %%base, [src]; ld.param.u64 %%out, [dst];\n"
-                                  "mov.u32 %%lane, %%tid.x; mul.wide.u32 %%in, %%lane, 64; add.u64 %%out, "
-                                  "%%out, %%in; add.u64 %%in, %%base, %%in;\n"
-                                  "shr.u32 %%warp, %%lane, 5; and.b32 %%lane, %%lane, 31;\n"
-                                  "%s\n}\n";
-
-typedef struct {
-    uint32_t grid, threads;
-    uint64_t seed;
-} shape_t;
-
-static bool run(const char *text, shape_t shape, const uint32_t *in, size_t in_bytes, uint32_t *out,
-                size_t out_bytes, char error[256]) {
-    char source[8192];
-    snprintf(source, sizeof source, kernel_text, text);
-    ptx_module_t *m = ptx_parse(source, error, 256);
-    if (!m) return false;
-    unsigned char *set = calloc(out_bytes, 1);
-    union {
-        const uint32_t *from;
-        unsigned char *to;
-    } host = {.from = in};
-    const ptx_region_t regions[] = {{1 << 20, in_bytes, host.to, NULL},
-                                    {2 << 20, out_bytes, (unsigned char *)out, set}};
-    const uint64_t params[2] = {regions[0].address, regions[1].address};
-    ptx_launch_t l = {.grid = {shape.grid, 1, 1},
-                      .block = {shape.threads, 1, 1},
-                      .params = params,
-                      .regions = regions,
-                      .num_regions = 2,
-                      .seed = shape.seed,
-                      .max_steps = 100000};
-    bool ok = ptx_run(ptx_find(m, "k"), &l, error, 256);
-    ptx_free(m);
-    free(set);
-    return ok;
-}
 
 static const shape_t warp = {1, LANES, 1};
 
@@ -64,7 +20,7 @@ static const shape_t warp = {1, LANES, 1};
 static void run_warp(const char *text, uint32_t in[LANES][WORDS], uint32_t out[LANES][WORDS]) {
     char error[256];
     memset(out, 0xee, LANES * sizeof *out);
-    if (!run(text, warp, in[0], LANES * sizeof *in, out[0], LANES * sizeof *out, error))
+    if (!run_text(text, warp, in[0], LANES * sizeof *in, out[0], LANES * sizeof *out, error))
         fail_msg("%s: %s", text, error);
 }
 
@@ -420,8 +376,8 @@ static void test_traps(void **state) {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i)
         for (uint64_t seed = 0; seed < SEEDS; ++seed) {
             error[0] = 0;
-            bool ok = run(lines[i].text, (shape_t){lines[i].grid, lines[i].threads, seed}, in, sizeof in, out,
-                          sizeof out, error);
+            bool ok = run_text(lines[i].text, (shape_t){lines[i].grid, lines[i].threads, seed}, in, sizeof in,
+                               out, sizeof out, error);
             if (ok || !strstr(error, lines[i].message))
                 fail_msg("%s, seed %d: %s", lines[i].text, (int)seed, ok ? "ran" : error);
         }
@@ -461,8 +417,8 @@ static void test_allowed(void **state) {
     char error[256];
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i)
         for (uint64_t seed = 0; seed < SEEDS; ++seed)
-            if (!run(lines[i].text, (shape_t){lines[i].grid, lines[i].threads, seed}, in, sizeof in, out,
-                     sizeof out, error))
+            if (!run_text(lines[i].text, (shape_t){lines[i].grid, lines[i].threads, seed}, in, sizeof in, out,
+                          sizeof out, error))
                 fail_msg("%s, seed %d: %s", lines[i].text, (int)seed, error);
 }
 
@@ -473,8 +429,8 @@ static void the_clock_is_the_hosts(void **state) {
     char error[256];
     struct timespec from, to;
     clock_gettime(CLOCK_REALTIME, &from);
-    if (!run("mov.u64 %d1, %globaltimer; st.global.u64 [%out], %d1;", warp, in, sizeof in, out, sizeof out,
-             error))
+    if (!run_text("mov.u64 %d1, %globaltimer; st.global.u64 [%out], %d1;", warp, in, sizeof in, out,
+                  sizeof out, error))
         fail_msg("%s", error);
     clock_gettime(CLOCK_REALTIME, &to);
     uint64_t ns;

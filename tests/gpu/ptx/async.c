@@ -1,4 +1,5 @@
-/* cp.async: bytes are taken at once but arrive in shared memory only when their thread waits for them. */
+/* cp.async: bytes are taken at once but arrive in shared memory only when their thread waits for them. They are then that
+ * thread's: other lanes of its warp, too, read them behind a barrier only. */
 #include <stdlib.h>
 #include <string.h>
 #include "internal.h"
@@ -60,6 +61,7 @@ bool ptx_exec_copy(warp_t *w, const insn_t *in, uint32_t mask) {
     } else if (in->n_src > 2) {
         ptx_wide(w, in, 2, size);
     }
+    if (ptx_counts(w)) ptx_count_copy(w, in, mask, to, from, size);
     uint32_t read = read_whole(w, in, mask, from, size, &global);
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int i = lowest_lane(rest);
@@ -86,7 +88,7 @@ bool ptx_exec_commit(warp_t *w, const insn_t *in, uint32_t mask) {
 static bool arrive(warp_t *w, const insn_t *in, uint32_t mask, uint32_t left, bool all) {
     run_t *r = w->run;
     uint32_t kept = 0;
-    const view_t v = {r->shared, NULL, r->shared_shadow, 0, 0, true, false};
+    const view_t v = {.host = r->shared, .shadow = r->shared_shadow, .shared = true};
     for (uint32_t i = 0; i < w->num_copies; ++i) {
         const copy_t *c = &w->copies[i];
         bool done = mask >> c->lane & 1 && (all || c->group + left < w->committed[c->lane]);

@@ -56,6 +56,7 @@ bool ptx_exec_atom(warp_t *w, const insn_t *in, uint32_t mask) {
     lanes_t result;
     if (!ptx_sources_set(w, in, mask)) return false;
     ptx_addresses(w, in, 0, in->offset, at);
+    if (ptx_counts(w)) ptx_count(w, in, mask, at, bytes, ACCESS_ATOMIC);
     ptx_wide(w, in, 1, b);
     if (in->n_src > 2) ptx_wide(w, in, 2, c);
     for (int i = 0; i < LANES; ++i) {

@@ -76,11 +76,14 @@ static bool release(run_t *r) {
         barrier_t *b = &r->barriers[id];
         if (!b->arrived || b->arrived < (b->needed ? b->needed : live)) continue;
         *b = (barrier_t){0, 0};
+        if (!any) r->ordered = ++r->clock;
         any = true;
-        for (uint32_t i = 0; i < r->num_warps; ++i)
-            if (r->warps[i].waits == id) r->warps[i].waits = -1;
+        for (uint32_t i = 0; i < r->num_warps; ++i) {
+            if (r->warps[i].waits != id) continue;
+            r->warps[i].waits = -1;
+            ptx_order_warp(&r->warps[i]);
+        }
     }
-    if (any) ++r->phase;
     return any;
 }
 
@@ -166,11 +169,12 @@ static void start_warp(warp_t *w) {
     const run_t *r = w->run;
     const ptx_kernel_t *k = r->kernel;
     uint32_t left = r->num_threads - w->index * LANES;
-    w->live = left >= LANES ? ALL_LANES : (UINT32_C(1) << left) - 1;
+    w->lanes = w->live = left >= LANES ? ALL_LANES : (UINT32_C(1) << left) - 1;
     w->num_groups = 1;
     w->groups[0] = (group_t){0, w->live};
     w->waits = -1;
     w->num_copies = 0;
+    ptx_order_warp(w);
     memset(w->committed, 0, sizeof w->committed);
     memset(w->set[0], 0, k->num_rows * sizeof *w->set[0]);
     for (uint32_t i = 0; i < k->num_fills; ++i) {
@@ -182,7 +186,7 @@ static void start_warp(warp_t *w) {
 static bool run_block(run_t *r) {
     memset(r->shared_state, STATE_UNSET, r->shared_bytes);
     memset(r->barriers, 0, sizeof r->barriers);
-    r->first_phase = ++r->phase;
+    r->first = r->ordered = ++r->clock;
     for (uint32_t i = 0; i < r->num_warps; ++i) start_warp(&r->warps[i]);
     for (;;) {
         uint32_t first = (uint32_t)(next_random(r) % r->num_warps),
@@ -256,6 +260,7 @@ static void free_run(run_t *r) {
         free(r->warps[i].set[0]);
         free(r->warps[i].local);
         free(r->warps[i].copies);
+        free(r->warps[i].seen);
     }
     if (r->shadows)
         for (size_t i = 0; i <= r->launch->num_regions; ++i) free(r->shadows[i]);
@@ -300,9 +305,11 @@ bool ptx_run(const ptx_kernel_t *kernel, const ptx_launch_t *launch, char *error
     fenv_t environment;
     feholdexcept(&environment);
     fesetround(FE_TONEAREST);
+    ok = ok && (!launch->traffic || ptx_count_begin(r) || fail(r, "out of memory"));
     ok = ok && run_blocks(r);
     fesetenv(&environment);
     if (launch->lane_steps) *launch->lane_steps += r->lane_steps;
+    if (r->touched) ptx_count_end(r);
     free_run(r);
     return ok;
 }

@@ -96,5 +96,11 @@ bool ptx_exec_bar_warp(warp_t *w, const insn_t *in, uint32_t mask) {
             return ptx_trap(w, in, i, "the mask %08x names lanes that are elsewhere (%08x are here)",
                             a->u32[i], mask);
     }
+    for (uint32_t rest = mask, same; rest; rest &= ~same) {
+        int first = lowest_lane(rest);
+        same = 0;
+        for (int i = first; i < LANES; ++i) same |= (uint32_t)(a->u32[i] == a->u32[first]) << i;
+        ptx_order_lanes(w, a->u32[first]);
+    }
     return true;
 }

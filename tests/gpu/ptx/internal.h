@@ -160,6 +160,9 @@ struct warp {
     uint32_t num_groups;
     group_t groups[LANES + 1]; /* by falling pc: the last one runs */
     int waits;                 /* -1, or the barrier it waits at */
+    uint32_t lanes;            /* that it began with */
+    uint32_t ordered, partial; /* when its last barrier was; when that of some lanes, 0: it had none since */
+    uint32_t *seen;            /* lane i comes after what lane k did before seen[i * LANES + k] */
     unsigned char *rows[2];    /* the warp's own, the constants */
     uint32_t *set[2];          /* for each row: the lanes that were written */
     unsigned char *local;
@@ -168,9 +171,10 @@ struct warp {
     uint32_t committed[LANES]; /* groups of asynchronous copies */
 };
 
-/* Who accessed a granule of 4 bytes last: the phase in the high word, for each byte a warp or one of the marks of race.c. */
+/* Who accessed 4 bytes last: a mark of race.c for each byte, and when: a time of the run's clock, 0: never. */
 typedef struct {
-    uint64_t written, read;
+    uint64_t writers, readers;
+    uint32_t written, read;
 } shadow_t;
 
 typedef struct {
@@ -188,9 +192,10 @@ struct run {
     shadow_t *shared_shadow;
     uint64_t shared_bytes;
     ptx_region_t module_region;
-    shadow_t **shadows;          /* of the regions, the module's last; made when first used */
-    uint32_t *cache;             /* for each instruction: the region it used last */
-    uint32_t phase, first_phase; /* counts barriers of all blocks; the first one of this block */
+    shadow_t **shadows; /* of the regions, the module's last; made when first used */
+    uint32_t *cache;    /* for each instruction: the region it used last */
+    uint32_t **touched; /* traffic.c: NULL, or the bytes that were loaded and those that were stored */
+    uint32_t clock, first, ordered; /* counts barriers; when this block began and had its last barrier */
     int64_t steps, max_steps, lane_steps;
     uint64_t random;
     char *error;
@@ -256,6 +261,7 @@ typedef struct {
     shadow_t *shadow;            /* may be NULL: no races */
     uint64_t base, lane_stride;  /* bytes of lane i at address a: host + (a - base) + i * lane_stride */
     bool shared, constant;
+    bool together; /* what is read goes to all lanes of the warp */
 } view_t;
 typedef enum { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC } access_t;
 enum { STATE_UNSET, STATE_SET, STATE_PENDING };
@@ -272,12 +278,25 @@ unsigned char *ptx_access(warp_t *w, const insn_t *in, const view_t *v, int lane
 uint32_t ptx_access_lanes(const warp_t *w, const view_t *v, uint32_t mask, const uint64_t at[LANES],
                           uint32_t bytes, access_t access);
 
-/* race.c. Notes accesses of the lanes of mask, at aligned offsets from the view's base. The lanes that want ptx_note. */
+/* race.c. Notes accesses of the lanes of mask, at aligned offsets from the view's base; together: of all lanes at each offset.
+ * The lanes that want ptx_note. */
 uint32_t ptx_note_lanes(const warp_t *w, const view_t *v, uint32_t mask, const uint64_t offset[LANES],
-                        uint32_t bytes, access_t access);
+                        uint32_t bytes, access_t access, bool together);
 /* Notes an access of a lane's bytes, at `offset` from the view's base; `value`: what a write puts there. */
 bool ptx_note(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes,
               access_t access, const unsigned char *value);
+/* A barrier of these lanes of a warp. The same for all its lanes, at a time of the clock that is already there. */
+void ptx_order_lanes(warp_t *w, uint32_t mask);
+void ptx_order_warp(warp_t *w);
+
+/* traffic.c; nothing calls it but where ptx_counts() is true. An access of `bytes` by each lane of mask; a copy's are `size`. */
+static inline bool ptx_counts(const warp_t *w) { return w->run->touched != NULL; }
+bool ptx_count_begin(run_t *r);
+void ptx_count_end(run_t *r);
+void ptx_count(const warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[LANES], uint32_t bytes,
+               access_t access);
+void ptx_count_copy(const warp_t *w, const insn_t *in, uint32_t mask, const uint64_t to[LANES],
+                    const uint64_t from[LANES], const uint64_t size[LANES]);
 
 /* float.c: what .ftz and .sat do to all lanes. */
 void ptx_flush(lanes_t *v);

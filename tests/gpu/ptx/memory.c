@@ -90,7 +90,8 @@ static void view_small(warp_t *w, space_t space, view_t *v, uint64_t base) {
     run_t *r = w->run;
     *v = (view_t){.base = base};
     if (space == SPACE_SHARED) {
-        *v = (view_t){r->shared, r->shared_state, r->shared_shadow, base, 0, true, false};
+        v->host = r->shared, v->state = r->shared_state, v->shadow = r->shared_shadow;
+        v->shared = true;
     } else if (space == SPACE_LOCAL) {
         v->host = w->local;
         v->lane_stride = r->kernel->local_bytes;
@@ -218,11 +219,13 @@ uint32_t ptx_access_lanes(const warp_t *w, const view_t *v, uint32_t mask, const
         differ |= offset[i] ^ offset[first];
         offset[i] -= v->base;
     }
+    uint32_t all = mask;
     if (!differ && access == ACCESS_READ) mask = UINT32_C(1) << first;
     uint32_t left = v->state ? states_of_lanes(v, mask, offset, bytes, access) : 0;
-    if (!v->shadow || left == mask) return left;
-    if (v->base % 4) return mask;
-    return left | ptx_note_lanes(w, v, mask & ~left, offset, bytes, access);
+    if (v->shadow && v->base % 4) left = mask;
+    else if (v->shadow && left != mask)
+        left |= ptx_note_lanes(w, v, mask & ~left, offset, bytes, access, v->together || mask != all);
+    return mask != all && left ? all : left;
 }
 
 unsigned char *ptx_access(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t at, uint32_t bytes,
@@ -317,6 +320,7 @@ bool ptx_exec_ld(warp_t *w, const insn_t *in, uint32_t mask) {
     uint64_t at[LANES];
     if (!ptx_sources_set(w, in, mask)) return false;
     ptx_addresses(w, in, 0, in->offset, at);
+    if (ptx_counts(w)) ptx_count(w, in, mask, at, type_bytes((type_t)in->type) * in->vec, ACCESS_READ);
     return load(w, in, mask, at);
 }
 
@@ -334,6 +338,7 @@ static bool store(warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[
     }
     access_t access = in->relaxed ? ACCESS_ATOMIC : ACCESS_WRITE;
     uint32_t left = ptx_access_lanes(w, &v, mask, at, bytes, access);
+    if (left) left = mask; /* lanes that store to the same bytes are compared in their order */
     for (; mask; mask &= mask - 1) {
         int i = lowest_lane(mask);
         for (int k = 0; k < in->vec; ++k) {
@@ -351,6 +356,7 @@ bool ptx_exec_st(warp_t *w, const insn_t *in, uint32_t mask) {
     uint64_t at[LANES];
     if (!ptx_sources_set(w, in, mask)) return false;
     ptx_addresses(w, in, 0, in->offset, at);
+    if (ptx_counts(w)) ptx_count(w, in, mask, at, type_bytes((type_t)in->type) * in->vec, ACCESS_WRITE);
     return store(w, in, mask, at);
 }
 

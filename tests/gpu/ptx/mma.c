@@ -69,6 +69,7 @@ bool ptx_exec_mma(warp_t *w, const insn_t *in, uint32_t mask) {
     lanes_t d[4];
     int e = elements((type_t)in->type), k = in->op, n_a = k / e / 4 * 2, n_b = k / e / 4;
     if (!whole_warp(w, in, mask)) return false;
+    if (ptx_counts(w)) ++w->run->launch->traffic->mma;
     load_a(w, in, n_a, a);
     load_b(w, in, n_a, n_b, b);
     for (int row = 0; row < M; ++row) {
@@ -90,6 +91,7 @@ bool ptx_exec_ldmatrix(warp_t *w, const insn_t *in, uint32_t mask) {
     uint32_t used = in->vec == 4 ? ALL_LANES : (UINT32_C(1) << MATRIX_ROWS * in->vec) - 1;
     if (!whole_warp(w, in, mask)) return false;
     ptx_addresses(w, in, 0, in->offset, at);
+    if (ptx_counts(w)) ptx_count(w, in, used, at, MATRIX_ROW_BYTES, ACCESS_READ);
     int found = ptx_view(w, in, (space_t)in->space, used, at, MATRIX_ROW_BYTES, &v);
     for (int i = 0; found == 2 && i < LANES; ++i)
         if (used >> i & 1) {
@@ -98,15 +100,16 @@ bool ptx_exec_ldmatrix(warp_t *w, const insn_t *in, uint32_t mask) {
         }
     if (found != 1) return found == 2 && ptx_trap(w, in, -1, "rows in several spaces");
     if (!v.shared) return ptx_trap(w, in, -1, "rows that are not in shared memory");
+    v.together = true; /* a row goes to other lanes than the one that has its address */
+    uint32_t left = ptx_access_lanes(w, &v, used, at, MATRIX_ROW_BYTES, ACCESS_READ);
+    for (; left; left &= left - 1) {
+        int i = lowest_lane(left);
+        if (!ptx_access(w, in, &v, i, at[i], MATRIX_ROW_BYTES, ACCESS_READ, NULL)) return false;
+    }
     for (int m = 0; m < in->vec; ++m) {
         lanes_t d;
-        for (int i = 0; i < MATRIX_ROWS; ++i) {
-            int lane = m * MATRIX_ROWS + i;
-            const unsigned char *p =
-                ptx_access(w, in, &v, lane, at[lane], MATRIX_ROW_BYTES, ACCESS_READ, NULL);
-            if (!p) return false;
-            memcpy(row[i], p, sizeof row[i]);
-        }
+        for (int i = 0; i < MATRIX_ROWS; ++i)
+            memcpy(row[i], v.host + (at[m * MATRIX_ROWS + i] - v.base), sizeof row[i]);
         for (int l = 0; l < LANES; ++l) {
             int i = l / 4, k = l % 4 * 2;
             d.u32[l] = in->op ? row[k][i] | (uint32_t)row[k + 1][i] << 16
