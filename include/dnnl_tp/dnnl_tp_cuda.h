@@ -111,11 +111,12 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_get_memory(dnnl_tp_engine_t engine
 
 /** Makes streams with this attribute submit to a CUDA stream of the program, which the library never creates, destroys or waits
  * for, but in calls whose purpose is waiting. The CUDA stream must outlive the streams, and must be of the engine's device.
- * Thread-compatible.
+ * While it is being captured, only executions can be submitted, with scratch that it has already; other calls of the stream answer
+ * unimplemented. Thread-compatible.
  *
  * @param attr of kind gpu
  * @param stream a CUstream or cudaStream_t: torch.cuda.current_stream().cuda_stream, cupy's stream.ptr; NULL: the legacy default
- *     stream
+ *     stream; not CU_STREAM_PER_THREAD, with which creation of a stream answers invalid_arguments
  * @return success; invalid_arguments; out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_stream_attr_set_stream(dnnl_tp_stream_attr_t attr,
                                                                      struct CUstream_st *stream);

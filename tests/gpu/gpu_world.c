@@ -3,7 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/gather.h"
 #include "gpu/driver/cu_api.h"
 #include "support/check.h"
 #include "support/upload.h"
@@ -125,4 +128,66 @@ dnnl_tp_status_t gpu_square(dnnl_tp_primitive_t product, dnnl_tp_stream_t stream
                             dnnl_tp_memory_t y) {
     const dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_WEIGHTS, x}, {DNNL_TP_ARG_DST, y}};
     return dnnl_tp_primitive_execute(product, stream, 3, args);
+}
+
+/* ---- Rows of a table ---------------------------------------------------------------------------------- */
+
+enum { COLS = 16, IDS = 4 };
+
+static dnnl_tp_primitive_t gather(void) {
+    dtp_gather_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_GATHER;
+    const int64_t t[] = {GPU_ROWS, COLS}, n[] = {IDS}, d[] = {IDS, COLS};
+    CHECK_OK(dtp_md_init_strides(&op.table, 2, t, dnnl_tp_f32, NULL));
+    CHECK_OK(dtp_md_init_strides(&op.ids, 1, n, dnnl_tp_s32, NULL));
+    CHECK_OK(dtp_md_init_strides(&op.dst, 2, d, dnnl_tp_f32, NULL));
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    CHECK_OK(dtp_pd_create(&pd, gpu, &op.base, sizeof op, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    return p;
+}
+
+gpu_look_up_t gpu_look_up_begin(dnnl_tp_stream_t stream) {
+    return (gpu_look_up_t){stream, gather(), gpu_vector(gpu, 1), gpu_vector(gpu, 0), gpu_vector(gpu, 0)};
+}
+void gpu_look_up_end(gpu_look_up_t *l) {
+    CHECK_OK(dnnl_tp_stream_destroy(l->stream));
+    CHECK_OK(dnnl_tp_primitive_destroy(l->p));
+    CHECK_OK(dnnl_tp_memory_destroy(l->table));
+    CHECK_OK(dnnl_tp_memory_destroy(l->ids));
+    CHECK_OK(dnnl_tp_memory_destroy(l->dst));
+}
+void gpu_look_up_set(gpu_look_up_t *l, int32_t last) {
+    int32_t ids[GPU_N] = {0};
+    ids[IDS - 1] = last;
+    test_upload(l->ids, ids, sizeof ids);
+}
+dnnl_tp_status_t gpu_look_up(gpu_look_up_t *l) {
+    void *table, *ids, *dst;
+    CHECK_OK(dnnl_tp_memory_get_data_handle(l->table, &table));
+    CHECK_OK(dnnl_tp_memory_get_data_handle(l->ids, &ids));
+    CHECK_OK(dnnl_tp_memory_get_data_handle(l->dst, &dst));
+    const dnnl_tp_exec_handle_t args[] = {
+        {DNNL_TP_ARG_WEIGHTS, table}, {DNNL_TP_ARG_SRC, ids}, {DNNL_TP_ARG_DST, dst}};
+    return dnnl_tp_primitive_execute_handles(l->p, l->stream, 3, args);
+}
+
+dnnl_tp_primitive_t gpu_shared_product(int m, int k) {
+    dnnl_tp_memory_desc_t src, wei, dst;
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    const dnnl_tp_dims_t src_dims = {m, k}, wei_dims = {k, m}, dst_dims = {m, m};
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 2, src_dims, dnnl_tp_f32, dnnl_tp_ab));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&wei, 2, wei_dims, dnnl_tp_f32, dnnl_tp_ba));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 2, dst_dims, dnnl_tp_f32, dnnl_tp_ab));
+    CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, gpu, src, wei, NULL, dst, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(src));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(wei));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(dst));
+    return p;
 }

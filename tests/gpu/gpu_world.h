@@ -34,4 +34,19 @@ dnnl_tp_memory_t gpu_matrix(dnnl_tp_engine_t engine);
 dnnl_tp_status_t gpu_square(dnnl_tp_primitive_t product, dnnl_tp_stream_t stream, dnnl_tp_memory_t x,
                             dnnl_tp_memory_t y);
 
+/* One row of a table of GPU_ROWS for each of four ids; the last one is set, and is found on the device where it is bad. The stream is
+ * destroyed at the end. */
+enum { GPU_ROWS = 8 };
+typedef struct {
+    dnnl_tp_stream_t stream;
+    dnnl_tp_primitive_t p;
+    dnnl_tp_memory_t table, ids, dst; /* of GPU_N numbers */
+} gpu_look_up_t;
+gpu_look_up_t gpu_look_up_begin(dnnl_tp_stream_t stream);
+void gpu_look_up_end(gpu_look_up_t *l);
+void gpu_look_up_set(gpu_look_up_t *l, int32_t last);
+dnnl_tp_status_t gpu_look_up(gpu_look_up_t *l);
+/* dst = src src^T, of m rows of k f32: long sums of one tile are shared, and parts of them go to the scratch. */
+dnnl_tp_primitive_t gpu_shared_product(int m, int k);
+
 #endif

@@ -47,6 +47,10 @@ static dtp_cu_result_t record(dtp_cu_event_t event, dtp_cu_stream_t s) {
     ++idle_calls.records;
     return DTP_CU_SUCCESS;
 }
+static dtp_cu_result_t exchange(dtp_cu_capture_mode_t *mode) {
+    *mode = DTP_CU_CAPTURE_GLOBAL;
+    return DTP_CU_SUCCESS;
+}
 static dtp_cu_result_t passed(dtp_cu_event_t event) {
     (void)event;
     ++idle_calls.looks;
@@ -96,6 +100,7 @@ void idle_driver_set(driver_mode_t mode) {
     cu.cuMemcpyDtoHAsync = to_host;
     cu.cuMemcpyDtoDAsync = within;
     cu.cuEventRecord = record;
+    cu.cuThreadExchangeStreamCaptureMode = exchange;
     cu.cuEventQuery = passed;
     cu.cuEventSynchronize = passed;
 }

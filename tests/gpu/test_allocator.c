@@ -44,24 +44,6 @@ static uint64_t used_bytes(void) {
 
 enum { M = 4, K = 2048 };
 
-/* dst = src src^T, of M rows of K: long sums of one tile are shared, and parts of them go to the scratch. */
-static dnnl_tp_primitive_t shared_product(void) {
-    dnnl_tp_memory_desc_t src, wei, dst;
-    dnnl_tp_primitive_desc_t pd;
-    dnnl_tp_primitive_t p;
-    const dnnl_tp_dims_t src_dims = {M, K}, wei_dims = {K, M}, dst_dims = {M, M};
-    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 2, src_dims, dnnl_tp_f32, dnnl_tp_ab));
-    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&wei, 2, wei_dims, dnnl_tp_f32, dnnl_tp_ba));
-    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 2, dst_dims, dnnl_tp_f32, dnnl_tp_ab));
-    CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, gpu, src, wei, NULL, dst, NULL));
-    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
-    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
-    CHECK_OK(dnnl_tp_memory_desc_destroy(src));
-    CHECK_OK(dnnl_tp_memory_desc_destroy(wei));
-    CHECK_OK(dnnl_tp_memory_desc_destroy(dst));
-    return p;
-}
-
 static dnnl_tp_memory_t floats(int64_t n, const float *data) {
     dnnl_tp_memory_desc_t md;
     dnnl_tp_memory_t m;
@@ -97,7 +79,7 @@ static void all_memory_comes_from_it(void **state) {
     dnnl_tp_memory_t src = floats(M * K, rows), dst = floats(M * M, NULL);
     assert_int_equal(arena_live(&arena), 2);
     assert_true(arena.slice[0].stream != cuda_stream && arena.slice[0].stream == arena.slice[1].stream);
-    dnnl_tp_primitive_t p = shared_product();
+    dnnl_tp_primitive_t p = gpu_shared_product(M, K);
     CHECK_OK(multiply(p, s, src, dst));
     assert_int_equal(arena_live(&arena), 3);
     assert_ptr_equal(arena.slice[2].stream, cuda_stream);
@@ -122,7 +104,7 @@ static void slices_are_used_again(void **state) {
     (void)state;
     static float rows[M * K];
     for (int i = 0; i < M * K; ++i) rows[i] = 1;
-    dnnl_tp_primitive_t p = shared_product();
+    dnnl_tp_primitive_t p = gpu_shared_product(M, K);
     dnnl_tp_stream_attr_t attr;
     CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_gpu));
     CHECK_OK(dnnl_tp_cuda_stream_attr_set_stream(attr, NULL));
@@ -317,7 +299,7 @@ static void it_may_call_the_library(void **state) {
     arena.arg = &c;
     run_graph(c.graph, s);
     dnnl_tp_memory_t src = floats(M * K, NULL), dst = floats(M * M, NULL);
-    dnnl_tp_primitive_t p = shared_product();
+    dnnl_tp_primitive_t p = gpu_shared_product(M, K);
     CHECK_OK(multiply(p, s, src, dst));
     CHECK_OK(dnnl_tp_stream_wait(s));
     CHECK_OK(dnnl_tp_memory_destroy(src));
@@ -333,7 +315,7 @@ static void it_may_call_the_library(void **state) {
 static void *work(void *arg) {
     dnnl_tp_graph_t g = arg;
     dnnl_tp_stream_t s = gpu_stream();
-    dnnl_tp_primitive_t p = shared_product();
+    dnnl_tp_primitive_t p = gpu_shared_product(M, K);
     for (int i = 0; i < 4; ++i) {
         dnnl_tp_memory_t src = floats(M * K, NULL), dst = floats(M * M, NULL);
         CHECK_OK(multiply(p, s, src, dst));

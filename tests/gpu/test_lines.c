@@ -6,8 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/primitive/primitive_desc.h"
-#include "common/problems/gather.h"
 #include "gpu/gpu_world.h"
 #include "support/check.h"
 #include "support/streams.h"
@@ -21,83 +19,33 @@ static int64_t now_ns(void) {
 
 /* ---- Findings ---------------------------------------------------------------------------------------- */
 
-enum { ROWS = 8, COLS = 16, IDS = 4 };
-
-/* One row of a table for each id; a bad id is found on the device. */
-static dnnl_tp_primitive_t gather(void) {
-    dtp_gather_desc_t op;
-    memset(&op, 0, sizeof op);
-    op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_GATHER;
-    const int64_t t[] = {ROWS, COLS}, n[] = {IDS}, d[] = {IDS, COLS};
-    CHECK_OK(dtp_md_init_strides(&op.table, 2, t, dnnl_tp_f32, NULL));
-    CHECK_OK(dtp_md_init_strides(&op.ids, 1, n, dnnl_tp_s32, NULL));
-    CHECK_OK(dtp_md_init_strides(&op.dst, 2, d, dnnl_tp_f32, NULL));
-    dnnl_tp_primitive_desc_t pd;
-    dnnl_tp_primitive_t p;
-    CHECK_OK(dtp_pd_create(&pd, gpu, &op.base, sizeof op, NULL));
-    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
-    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
-    return p;
-}
-
-typedef struct {
-    dnnl_tp_stream_t stream;
-    dnnl_tp_primitive_t p;
-    dnnl_tp_memory_t table, ids, dst; /* of GPU_N floats */
-} look_up_t;
-
-static look_up_t look_up_begin(void) {
-    return (look_up_t){gpu_stream(), gather(), gpu_vector(gpu, 1), gpu_vector(gpu, 0), gpu_vector(gpu, 0)};
-}
-static void look_up_end(look_up_t *l) {
-    CHECK_OK(dnnl_tp_stream_destroy(l->stream));
-    CHECK_OK(dnnl_tp_primitive_destroy(l->p));
-    CHECK_OK(dnnl_tp_memory_destroy(l->table));
-    CHECK_OK(dnnl_tp_memory_destroy(l->ids));
-    CHECK_OK(dnnl_tp_memory_destroy(l->dst));
-}
-static void set_ids(look_up_t *l, int32_t last) {
-    int32_t ids[GPU_N] = {0};
-    ids[IDS - 1] = last;
-    test_upload(l->ids, ids, sizeof ids);
-}
-static dnnl_tp_status_t look_up(look_up_t *l) {
-    void *table, *ids, *dst;
-    CHECK_OK(dnnl_tp_memory_get_data_handle(l->table, &table));
-    CHECK_OK(dnnl_tp_memory_get_data_handle(l->ids, &ids));
-    CHECK_OK(dnnl_tp_memory_get_data_handle(l->dst, &dst));
-    const dnnl_tp_exec_handle_t args[] = {
-        {DNNL_TP_ARG_WEIGHTS, table}, {DNNL_TP_ARG_SRC, ids}, {DNNL_TP_ARG_DST, dst}};
-    return dnnl_tp_primitive_execute_handles(l->p, l->stream, 3, args);
-}
-
 static void what_is_found_is_told(void **state) {
     (void)state;
-    look_up_t l = look_up_begin();
-    set_ids(&l, ROWS);
+    gpu_look_up_t l = gpu_look_up_begin(gpu_stream());
+    gpu_look_up_set(&l, GPU_ROWS);
     const int64_t before = fake_cuda_stats().pageable;
-    CHECK_OK(look_up(&l));
+    CHECK_OK(gpu_look_up(&l));
     CHECK_STATUS(dnnl_tp_stream_wait(l.stream), dnnl_tp_runtime_error);
     assert_int_equal(fake_cuda_stats().pageable, before);
     assert_non_null(strstr(dnnl_tp_last_error(), "id 8 at position 3"));
     CHECK_OK(dnnl_tp_stream_reset(l.stream));
-    set_ids(&l, ROWS - 1);
-    CHECK_OK(look_up(&l));
+    gpu_look_up_set(&l, GPU_ROWS - 1);
+    CHECK_OK(gpu_look_up(&l));
     CHECK_OK(dnnl_tp_stream_wait(l.stream));
-    look_up_end(&l);
+    gpu_look_up_end(&l);
 }
 
 /* Whatever call fails for want of memory: the bad id is told by the first wait that does not say so. */
 static void a_finding_survives_failures(void **state) {
     (void)state;
     for (int64_t k = 0;; ++k) {
-        look_up_t l = look_up_begin();
-        set_ids(&l, ROWS);
-        CHECK_OK(look_up(&l)); /* the word is there */
+        gpu_look_up_t l = gpu_look_up_begin(gpu_stream());
+        gpu_look_up_set(&l, GPU_ROWS);
+        CHECK_OK(gpu_look_up(&l)); /* the word is there */
         CHECK_STATUS(dnnl_tp_stream_wait(l.stream), dnnl_tp_runtime_error);
         CHECK_OK(dnnl_tp_stream_reset(l.stream));
         (void)fake_cuda_fail(k, DTP_CU_OUT_OF_MEMORY);
-        const bool submitted = look_up(&l) == dnnl_tp_success;
+        const bool submitted = gpu_look_up(&l) == dnnl_tp_success;
         dnnl_tp_event_t e = NULL;
         dnnl_tp_status_t st = dnnl_tp_out_of_memory;
         if (submitted && dnnl_tp_stream_record_event(l.stream, &e)) assert_null(e);
@@ -106,7 +54,7 @@ static void a_finding_survives_failures(void **state) {
         if (st != (submitted ? dnnl_tp_runtime_error : dnnl_tp_success))
             fail_msg("call %d fails: the stream answers %s", (int)k, dnnl_tp_status2str(st));
         (void)dnnl_tp_event_destroy(e);
-        look_up_end(&l);
+        gpu_look_up_end(&l);
         if (all) break;
     }
 }

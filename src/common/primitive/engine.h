@@ -114,6 +114,8 @@ typedef struct dtp_engine_vtbl {
      * No work may use them meanwhile. unmap refuses what is not the pointer that map gave. */
     dnnl_tp_status_t (*map)(dnnl_tp_engine_t engine, void *handle, size_t bytes, void **mapped);
     dnnl_tp_status_t (*unmap)(dnnl_tp_engine_t engine, void *handle, size_t bytes, void *mapped);
+    /* Copies bytes of the host to handle, and returns when they are there. No work may use them meanwhile. NULL: the host does it. */
+    dnnl_tp_status_t (*write)(dnnl_tp_engine_t engine, void *handle, const void *data, size_t bytes);
     /* On a stream, behind what it was given before. The host's memory of a copy stays the stream's until it has
      * come so far. */
     dnnl_tp_status_t (*zero_pad)(dnnl_tp_stream_t stream, const struct dnnl_tp_memory_desc *md, void *handle);

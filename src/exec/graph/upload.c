@@ -18,14 +18,7 @@ struct dtp_upload {
 static dnnl_tp_status_t upload(dnnl_tp_engine_t engine, const void *data, size_t bytes, void **handle) {
     *handle = engine->v->alloc(engine, bytes, false);
     if (!*handle) return dnnl_tp_out_of_memory;
-    void *mapped;
-    dnnl_tp_status_t status = engine->v->map(engine, *handle, bytes, &mapped);
-    if (status == dnnl_tp_success) {
-        enum { TRIES = 3 }; /* of a driver that lacks memory: who fails keeps what is mapped */
-        memcpy(mapped, data, bytes);
-        status = dnnl_tp_runtime_error;
-        for (int i = 0; i < TRIES && status; ++i) status = engine->v->unmap(engine, *handle, bytes, mapped);
-    }
+    const dnnl_tp_status_t status = engine->v->write(engine, *handle, data, bytes);
     if (status != dnnl_tp_success) engine->v->free(engine, *handle);
     return status;
 }

@@ -17,6 +17,7 @@ typedef int dtp_cu_pool_attribute_t;
 typedef int dtp_cu_function_attribute_t;
 typedef int dtp_cu_pointer_attribute_t;
 typedef int dtp_cu_capture_t; /* CUstreamCaptureStatus: 0 = none */
+typedef int dtp_cu_capture_mode_t;
 typedef int dtp_cu_jit_option_t;
 typedef int dtp_cu_library_option_t;
 typedef unsigned long long dtp_cu_ptr_t; /* CUdeviceptr */
@@ -45,6 +46,8 @@ enum {
     DTP_CU_INVALID_CONTEXT = 201,
     DTP_CU_NO_BINARY_FOR_GPU = 209,
     DTP_CU_ECC_UNCORRECTABLE = 214,
+    DTP_CU_NVLINK_UNCORRECTABLE = 220,
+    DTP_CU_CONTAINED = 226,
     DTP_CU_INVALID_HANDLE = 400,
     DTP_CU_NOT_FOUND = 500,
     DTP_CU_NOT_READY = 600,
@@ -59,10 +62,17 @@ enum {
     DTP_CU_INVALID_ADDRESS_SPACE = 717,
     DTP_CU_INVALID_PC = 718,
     DTP_CU_LAUNCH_FAILED = 719,
+    DTP_CU_TENSOR_MEMORY_LEAK = 721,
     DTP_CU_NOT_PERMITTED = 800,
     DTP_CU_NOT_SUPPORTED = 801,
+    DTP_CU_MPS_CLIENT_TERMINATED = 810,
     DTP_CU_STREAM_CAPTURE_UNSUPPORTED = 900,
+    DTP_CU_STREAM_CAPTURE_INVALIDATED = 901,
+    DTP_CU_STREAM_CAPTURE_UNJOINED = 904,
+    DTP_CU_STREAM_CAPTURE_IMPLICIT = 906,
+    DTP_CU_CAPTURED_EVENT = 907,
     DTP_CU_STREAM_CAPTURE_LAST = 908,
+    DTP_CU_EXTERNAL_DEVICE = 911,
     DTP_CU_UNKNOWN = 999
 };
 /* CUdevice_attribute */
@@ -73,7 +83,8 @@ enum {
     DTP_CU_ATTR_MINOR = 76,
     DTP_CU_ATTR_SHARED_OPTIN = 97,
     DTP_CU_ATTR_POOLS = 115,
-    DTP_CU_ATTR_STREAM_WAIT_VALUE = 122 /* CAN_USE_64_BIT_STREAM_MEM_OPS; 92 to 94 are of the first form of the calls */
+    DTP_CU_ATTR_STREAM_WAIT_VALUE =
+        122 /* CAN_USE_64_BIT_STREAM_MEM_OPS; 92 to 94 are of the first form of the calls */
 };
 /* Flags */
 enum {
@@ -83,10 +94,13 @@ enum {
     DTP_CU_HOST_PORTABLE = 1,
     DTP_CU_HOST_MAPPED = 2,
     DTP_CU_WAIT_GEQ = 0,
-    DTP_CU_FUNC_MAX_DYNAMIC_SHARED = 8, /* CUfunction_attribute */
-    DTP_CU_POINTER_DEVICE = 9,          /* CUpointer_attribute: int, the device's ordinal */
-    DTP_CU_LEGACY_DEFAULT_STREAM = 1    /* flag of cuGetProcAddress: calls without a stream use the legacy one */
+    DTP_CU_FUNC_SHARED = 1, /* CUfunction_attribute: static bytes */
+    DTP_CU_FUNC_MAX_DYNAMIC_SHARED = 8,
+    DTP_CU_POINTER_DEVICE = 9,       /* CUpointer_attribute: int, the device's ordinal */
+    DTP_CU_LEGACY_DEFAULT_STREAM = 1 /* flag of cuGetProcAddress: calls without a stream use the legacy one */
 };
+/* CUstreamCaptureMode */
+enum { DTP_CU_CAPTURE_GLOBAL = 0, DTP_CU_CAPTURE_THREAD_LOCAL = 1, DTP_CU_CAPTURE_RELAXED = 2 };
 /* Values of pointer type, as numbers */
 enum {
     DTP_CU_STREAM_LEGACY = 1, /* as NULL */
@@ -97,7 +111,8 @@ enum {
 };
 /* CUmemPool_attribute */
 enum {
-    DTP_CU_POOL_RELEASE_THRESHOLD = 4, /* uint64_t */
+    DTP_CU_POOL_REUSE_INTERNAL_DEPENDENCIES = 3, /* int */
+    DTP_CU_POOL_RELEASE_THRESHOLD = 4,           /* uint64_t */
     DTP_CU_POOL_RESERVED_CURRENT = 5,
     DTP_CU_POOL_RESERVED_HIGH = 6,
     DTP_CU_POOL_USED_CURRENT = 7,

@@ -72,7 +72,8 @@ enum {
 enum {
     DTP_LT_MAX_WORKSPACE = 1,     /* uint64_t */
     DTP_LT_REDUCTION_SCHEMES = 3, /* uint32_t */
-    DTP_LT_ALIGNMENT_A = 5,       /* uint32_t, B, C and D follow */
+    DTP_LT_ALIGNMENT_A = 5,       /* uint32_t, as those of B, C and D */
+    DTP_LT_ALIGNMENT_B = 6,
     DTP_LT_ALIGNMENT_D = 8
 };
 /* Parts of sums over k go to the workspace as f32 and are added in a fixed order. */

@@ -24,7 +24,9 @@ static dtp_lt_status_t need_handle(dtp_gpu_t *gpu, dtp_gpu_lt_t *lt) {
     pthread_mutex_lock(&gpu->lock);
     if (!gpu->lt.handle && (gpu->lt_status == DTP_LT_SUCCESS || gpu->lt_status == DTP_LT_ALLOC_FAILED)) {
         gpu->lt.calls = lt->calls;
+        const dtp_cu_capture_mode_t mode = dtp_gpu_relax(gpu);
         gpu->lt_status = lt->calls->cublasLtCreate(&gpu->lt.handle);
+        dtp_gpu_restore(gpu, mode);
     }
     *lt = gpu->lt;
     const dtp_lt_status_t status = gpu->lt_status;

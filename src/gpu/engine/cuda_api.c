@@ -116,6 +116,7 @@ dnnl_tp_status_t dnnl_tp_cuda_stream_get_stream(dnnl_tp_stream_t stream, struct 
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     REQUIRE_GPU(stream->engine->v->kind);
     dtp_gpu_t *gpu;
+    dtp_gpu_stream_share(stream);
     *cuda_stream = dtp_gpu_stream_of(stream, &gpu);
     return dnnl_tp_success;
 }

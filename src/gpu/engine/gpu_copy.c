@@ -7,8 +7,7 @@
 
 struct stage {
     struct stage *next;
-    void *pinned;
-    size_t room;
+    dtp_gpu_pinned_t *pinned;
     uint64_t until; /* it may be used again when completed has reached this */
     void *to;       /* what the host function copies */
     const void *from;
@@ -21,9 +20,8 @@ static dnnl_tp_status_t make_stage(dtp_gpu_line_t *line, size_t bytes, struct st
     enum { LEAST_BYTES = 1 << 16 };
     struct stage *s = dtp_zalloc(NULL, sizeof *s, 0);
     if (!s) return dtp_no_memory(sizeof *s);
-    s->room = bytes > LEAST_BYTES ? bytes : LEAST_BYTES;
     const dnnl_tp_status_t status =
-        DTP_CU(line->gpu, cuMemHostAlloc, &s->pinned, s->room, DTP_CU_HOST_PORTABLE);
+        dtp_gpu_pinned_take(line->gpu, bytes > LEAST_BYTES ? bytes : LEAST_BYTES, &s->pinned);
     if (status) {
         dtp_free(NULL, s);
         return status;
@@ -37,7 +35,7 @@ static dnnl_tp_status_t make_stage(dtp_gpu_line_t *line, size_t bytes, struct st
 static dnnl_tp_status_t take_stage(dtp_gpu_line_t *line, size_t bytes, struct stage **stage) {
     const uint64_t completed = atomic_load(&line->completed);
     struct stage *s = line->stages;
-    while (s && (s->room < bytes || s->until > completed)) s = s->next;
+    while (s && (s->pinned->bytes < bytes || s->until > completed)) s = s->next;
     if (!s) DTP_TRY(make_stage(line, bytes, &s));
     s->until = dtp_gpu_line_submitted(line) + 1;
     s->bytes = bytes;
@@ -48,7 +46,7 @@ static dnnl_tp_status_t take_stage(dtp_gpu_line_t *line, size_t bytes, struct st
 void dtp_gpu_line_drop_stages(dtp_gpu_line_t *line) {
     for (struct stage *s; (s = line->stages) != NULL;) {
         line->stages = s->next;
-        (void)line->gpu->cu->cuMemFreeHost(s->pinned);
+        dtp_gpu_pinned_give(line->gpu, s->pinned);
         dtp_free(NULL, s);
     }
 }
@@ -72,18 +70,20 @@ static void move(void *arg) {
 static dnnl_tp_status_t copy_staged(dtp_gpu_line_t *line, dtp_copy_t how, void *to, const void *from,
                                     size_t bytes) {
     struct stage *s;
+    DTP_TRY(dtp_gpu_line_not_captured(line));
     DTP_TRY(take_stage(line, bytes, &s));
+    void *pinned = s->pinned->host;
     atomic_store(&line->staged, s->until);
     dtp_gpu_line_dirty(line);
     if (how == DTP_COPY_TO_ENGINE) {
-        s->to = s->pinned;
+        s->to = pinned;
         s->from = from;
         DTP_TRY(DTP_CU(line->gpu, cuLaunchHostFunc, line->stream, move, s));
-        return DTP_CU(line->gpu, cuMemcpyHtoDAsync, dtp_cu_ptr(to), s->pinned, bytes, line->stream);
+        return DTP_CU(line->gpu, cuMemcpyHtoDAsync, dtp_cu_ptr(to), pinned, bytes, line->stream);
     }
     s->to = to;
-    s->from = s->pinned;
-    DTP_TRY(DTP_CU(line->gpu, cuMemcpyDtoHAsync, s->pinned, dtp_cu_ptr(from), bytes, line->stream));
+    s->from = pinned;
+    DTP_TRY(DTP_CU(line->gpu, cuMemcpyDtoHAsync, pinned, dtp_cu_ptr(from), bytes, line->stream));
     return DTP_CU(line->gpu, cuLaunchHostFunc, line->stream, move, s);
 }
 

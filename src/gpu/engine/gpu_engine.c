@@ -11,7 +11,7 @@
 
 /* ---- Errors ------------------------------------------------------------------------------------------ */
 
-/* After these the context answers nothing else until the process ends. */
+/* After these the context answers nothing else until the process ends: cuda.h says of each that the process must be launched anew. */
 static bool is_sticky(dtp_cu_result_t result) {
     switch (result) {
     case DTP_CU_DEINITIALIZED:
@@ -25,7 +25,12 @@ static bool is_sticky(dtp_cu_result_t result) {
     case DTP_CU_ILLEGAL_INSTRUCTION:
     case DTP_CU_INVALID_ADDRESS_SPACE:
     case DTP_CU_INVALID_PC:
-    case DTP_CU_ECC_UNCORRECTABLE: return true;
+    case DTP_CU_ECC_UNCORRECTABLE:
+    case DTP_CU_NVLINK_UNCORRECTABLE:
+    case DTP_CU_CONTAINED:
+    case DTP_CU_TENSOR_MEMORY_LEAK:
+    case DTP_CU_MPS_CLIENT_TERMINATED:
+    case DTP_CU_EXTERNAL_DEVICE: return true;
     default: return false;
     }
 }
@@ -61,8 +66,6 @@ dnnl_tp_status_t dtp_gpu_check(dtp_gpu_t *gpu, dtp_cu_result_t result, const cha
     return DTP_LIKELY(result == DTP_CU_SUCCESS) ? dnnl_tp_success : failed(gpu, result, call);
 }
 
-_Thread_local bool dtp_gpu_in_callback;
-
 dnnl_tp_status_t dtp_gpu_ours(const dtp_gpu_t *gpu) {
     if (DTP_LIKELY(gpu->forks == atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed)))
         return dnnl_tp_success;
@@ -71,7 +74,7 @@ dnnl_tp_status_t dtp_gpu_ours(const dtp_gpu_t *gpu) {
 
 dnnl_tp_status_t dtp_gpu_enter(dtp_gpu_t *gpu) {
     if (DTP_UNLIKELY(atomic_load_explicit(&gpu->poisoned, memory_order_acquire))) return dtp_gpu_poison(gpu);
-    if (DTP_UNLIKELY(dtp_gpu_in_callback))
+    if (DTP_UNLIKELY(dtp_thread_is_lent))
         return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK,
                         "called from a callback of the GPU's driver");
     DTP_TRY(dtp_gpu_ours(gpu));
@@ -79,7 +82,7 @@ dnnl_tp_status_t dtp_gpu_enter(dtp_gpu_t *gpu) {
 }
 
 bool dtp_gpu_enter_to_free(dtp_gpu_t *gpu) {
-    if (dtp_gpu_in_callback || dtp_gpu_ours(gpu)) return false;
+    if (dtp_thread_is_lent || dtp_gpu_ours(gpu)) return false;
     return gpu->cu->cuCtxPushCurrent(gpu->ctx) == DTP_CU_SUCCESS ||
            gpu->cu->cuCtxPushCurrent(gpu->ctx) == DTP_CU_SUCCESS;
 }
@@ -128,6 +131,10 @@ static dnnl_tp_status_t equip(dtp_gpu_t *gpu) {
     if (!status) status = DTP_CU(gpu, cuMemPoolCreate, &gpu->pool, &props);
     uint64_t keep = UINT64_MAX; /* freed memory stays the pool's */
     if (!status) status = DTP_CU(gpu, cuMemPoolSetAttribute, gpu->pool, DTP_CU_POOL_RELEASE_THRESHOLD, &keep);
+    int never = 0; /* an allocation never waits for work that another stream still has */
+    if (!status)
+        status =
+            DTP_CU(gpu, cuMemPoolSetAttribute, gpu->pool, DTP_CU_POOL_REUSE_INTERNAL_DEPENDENCIES, &never);
     if (status) {
         if (gpu->pool) (void)gpu->cu->cuMemPoolDestroy(gpu->pool);
         if (gpu->own) (void)gpu->cu->cuStreamDestroy(gpu->own);
@@ -136,8 +143,10 @@ static dnnl_tp_status_t equip(dtp_gpu_t *gpu) {
     return status;
 }
 
-static void drop_device(dtp_gpu_t *gpu) {
-    pthread_mutex_destroy(&gpu->slots_lock);
+void dtp_gpu_release(dtp_gpu_t *gpu) {
+    if (atomic_fetch_sub(&gpu->refs, 1) != 1) return;
+    pthread_mutex_destroy(&gpu->pinned_lock);
+    pthread_mutex_destroy(&gpu->clock_lock);
     pthread_mutex_destroy(&gpu->lock);
     dtp_free(NULL, gpu);
 }
@@ -149,7 +158,10 @@ static dnnl_tp_status_t open_device(dtp_gpu_t **device, size_t index) {
     gpu->cu = dtp_cu();
     gpu->forks = atomic_load(&dtp_fork_generation);
     pthread_mutex_init(&gpu->lock, NULL);
-    pthread_mutex_init(&gpu->slots_lock, NULL);
+    pthread_mutex_init(&gpu->clock_lock, NULL);
+    pthread_mutex_init(&gpu->pinned_lock, NULL);
+    atomic_init(&gpu->refs, 1);
+    const dtp_cu_capture_mode_t mode = dtp_gpu_relax(gpu);
     dnnl_tp_status_t status = DTP_CU(gpu, cuDeviceGet, &gpu->device, (int)index);
     if (!status) status = ask(gpu);
     bool retained = false;
@@ -158,18 +170,48 @@ static dnnl_tp_status_t open_device(dtp_gpu_t **device, size_t index) {
         retained = !status;
     }
     if (!status) status = equip(gpu);
-    if (!status) {
-        *device = gpu;
-        return status;
-    }
-    if (retained) (void)gpu->cu->cuDevicePrimaryCtxRelease(gpu->device);
-    drop_device(gpu);
+    if (status && retained) (void)gpu->cu->cuDevicePrimaryCtxRelease(gpu->device);
+    dtp_gpu_restore(gpu, mode);
+    if (status) dtp_gpu_release(gpu);
+    else *device = gpu;
     return status;
+}
+
+/* Gives back what is the driver's: modules, pool and context, unless the device is poisoned, or the parent's. */
+static void close_device(dtp_gpu_t *gpu) {
+    if (dtp_gpu_enter_to_free(gpu)) {
+        const dtp_cu_capture_mode_t mode = dtp_gpu_relax(gpu);
+        dtp_gpu_lt_close(gpu);
+        for (int i = 0; i < DTP_GPU_MODULES; ++i)
+            if (gpu->library[i]) (void)gpu->cu->cuLibraryUnload(gpu->library[i]);
+        (void)gpu->cu->cuStreamSynchronize(gpu->own);
+        dtp_gpu_pinned_destroy(gpu);
+        (void)gpu->cu->cuMemPoolDestroy(gpu->pool);
+        (void)gpu->cu->cuStreamDestroy(gpu->own);
+        dtp_gpu_leave(gpu);
+        (void)gpu->cu->cuDevicePrimaryCtxRelease(gpu->device);
+        dtp_gpu_restore(gpu, mode);
+    }
+    dtp_gpu_release(gpu);
+}
+
+/* Devices whose last engine went in a callback of the driver, which takes no calls: under the lock of devices. */
+static dtp_gpu_t *closing;
+static void close_later_ones(void) {
+    pthread_mutex_lock(&devices_lock);
+    dtp_gpu_t *gpu = closing;
+    closing = NULL;
+    pthread_mutex_unlock(&devices_lock);
+    for (dtp_gpu_t *next; gpu; gpu = next) {
+        next = gpu->next_closing;
+        close_device(gpu);
+    }
 }
 
 /* The device of an index, opened for its first engine; each engine holds a reference. */
 static dnnl_tp_status_t acquire_device(dtp_gpu_t **gpu, size_t index) {
     dnnl_tp_status_t status = dnnl_tp_success;
+    close_later_ones();
     pthread_mutex_lock(&devices_lock);
     if (!devices[index]) status = open_device(&devices[index], index);
     *gpu = devices[index];
@@ -178,25 +220,19 @@ static dnnl_tp_status_t acquire_device(dtp_gpu_t **gpu, size_t index) {
     return status;
 }
 
-/* The last engine closes it: modules, pool and context go, unless the device is poisoned, or the parent's. */
+/* The last engine closes it. */
 static void release_device(dtp_gpu_t *gpu, size_t index) {
     pthread_mutex_lock(&devices_lock);
-    const bool last = --gpu->engines == 0;
+    const bool last = --gpu->engines == 0, later = last && dtp_thread_is_lent;
     if (last) devices[index] = NULL;
-    pthread_mutex_unlock(&devices_lock);
-    if (!last) return;
-    if (dtp_gpu_enter_to_free(gpu)) {
-        dtp_gpu_lt_close(gpu);
-        for (int i = 0; i < DTP_GPU_MODULES; ++i)
-            if (gpu->library[i]) (void)gpu->cu->cuLibraryUnload(gpu->library[i]);
-        (void)gpu->cu->cuStreamSynchronize(gpu->own);
-        dtp_gpu_slots_destroy(gpu);
-        (void)gpu->cu->cuMemPoolDestroy(gpu->pool);
-        (void)gpu->cu->cuStreamDestroy(gpu->own);
-        dtp_gpu_leave(gpu);
-        (void)gpu->cu->cuDevicePrimaryCtxRelease(gpu->device);
+    if (later) {
+        gpu->next_closing = closing;
+        closing = gpu;
     }
-    drop_device(gpu);
+    pthread_mutex_unlock(&devices_lock);
+    if (later) return;
+    if (last) close_device(gpu);
+    close_later_ones();
 }
 
 /* ---- Engines ----------------------------------------------------------------------------------------- */
@@ -269,6 +305,7 @@ const dtp_engine_vtbl_t dtp_gpu_engine_vtbl = {
     .free_word = dtp_gpu_free_word,
     .map = dtp_gpu_map,
     .unmap = dtp_gpu_unmap,
+    .write = dtp_gpu_write,
     .zero_pad = dtp_gpu_zero_pad,
     .copy = dtp_gpu_stream_copy,
 };

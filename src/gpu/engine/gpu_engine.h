@@ -20,6 +20,15 @@ typedef struct {
     int64_t offset;
 } dtp_gpu_clock_t;
 
+/* A block of pinned memory; its device's, whoever has it (gpu_pinned.c). */
+typedef struct dtp_gpu_pinned {
+    struct dtp_gpu_pinned *next;
+    void *host;
+    dtp_cu_ptr_t there; /* as the device sees it */
+    size_t bytes;       /* a power of two */
+    bool taken;
+} dtp_gpu_pinned_t;
+
 typedef struct dtp_gpu {
     const dtp_cu_t *cu;
     dtp_cu_device_t device;
@@ -29,13 +38,16 @@ typedef struct dtp_gpu {
     dtp_cu_uuid_t uuid;
     dtp_gpu_device_t info;
     int waits_for_values; /* streams of it can wait for a word of host memory */
-    int engines;          /* references, under the lock of devices */
+    int engines;          /* under the lock of devices; the last one closes what is the driver's */
+    _Atomic int
+        refs; /* of this memory: of all engines together, and of lines, which events may hold longer */
+    struct dtp_gpu *next_closing;
     uint32_t forks;       /* dtp_fork_generation of the process that it belongs to */
-    pthread_mutex_t
-        lock; /* modules and libraries while they are loaded, the clock, the text while it is written */
+    pthread_mutex_t lock; /* modules and libraries while they are loaded, the text while it is written */
+    pthread_mutex_t clock_lock; /* no call of the driver is made under it: callbacks of the driver take it */
     dtp_gpu_clock_t clock;
-    pthread_mutex_t slots_lock; /* of pinned memory (gpu_pinned.c) */
-    struct dtp_gpu_pinned *pinned;
+    pthread_mutex_t pinned_lock;
+    dtp_gpu_pinned_t *pinned;
     void *free_slots;
     dtp_cu_library_t library[DTP_GPU_MODULES];
     dtp_gpu_lt_t lt; /* under the lock; handle NULL: no product has asked, or lt_status tells why */
@@ -70,6 +82,22 @@ static inline dtp_gpu_engine_t *dtp_gpu_of(dnnl_tp_engine_t engine) {
 /* Makes the context current until dtp_gpu_leave; fails where the context is poisoned, and inside the driver's callbacks. */
 dnnl_tp_status_t dtp_gpu_enter(dtp_gpu_t *gpu);
 void dtp_gpu_leave(dtp_gpu_t *gpu);
+/* Around calls of the driver that may not be made while any thread captures a stream in the mode of all threads (as PyTorch does):
+ * queries, waits, pinned memory, libraries. None of them touches a stream that is captured, so this thread may make them. */
+static inline dtp_cu_capture_mode_t dtp_gpu_relax(const dtp_gpu_t *gpu) {
+    dtp_cu_capture_mode_t mode = DTP_CU_CAPTURE_RELAXED;
+    return gpu->cu->cuThreadExchangeStreamCaptureMode(&mode) == DTP_CU_SUCCESS ? mode
+                                                                               : DTP_CU_CAPTURE_RELAXED;
+}
+static inline void dtp_gpu_restore(const dtp_gpu_t *gpu, dtp_cu_capture_mode_t mode) {
+    if (mode != DTP_CU_CAPTURE_RELAXED) (void)gpu->cu->cuThreadExchangeStreamCaptureMode(&mode);
+}
+/* A reference to the memory of a device. */
+static inline dtp_gpu_t *dtp_gpu_retain(dtp_gpu_t *gpu) {
+    atomic_fetch_add_explicit(&gpu->refs, 1, memory_order_relaxed);
+    return gpu;
+}
+void dtp_gpu_release(dtp_gpu_t *gpu);
 /* The same to give things back, on a poisoned device, too; tried twice, since what is not given back now never is. */
 bool dtp_gpu_enter_to_free(dtp_gpu_t *gpu);
 /* poisoned in a child that was forked since. */
@@ -94,11 +122,10 @@ void dtp_gpu_abandon(void *memory);
 /* The sticky error, as the last error. */
 dnnl_tp_status_t dtp_gpu_poison(dtp_gpu_t *gpu);
 /* This thread runs a host function of the driver, which takes no calls. */
-extern _Thread_local bool dtp_gpu_in_callback;
-
-/* As dtp_gpu_kernel. */
-dnnl_tp_status_t dtp_gpu_find_kernel(dtp_gpu_t *gpu, dtp_gpu_module_t module, const char *name,
-                                     size_t shared_bytes, dtp_cu_function_t *kernel);
+extern /* As dtp_gpu_kernel. */
+    dnnl_tp_status_t
+    dtp_gpu_find_kernel(dtp_gpu_t *gpu, dtp_gpu_module_t module, const char *name, size_t shared_bytes,
+                        dtp_cu_function_t *kernel);
 
 /* Until the stream has done what it was given. A driver that lacks memory to wait is asked again: a copy may be under way, and its memory
  * must not be freed. The context is current. */
@@ -106,10 +133,12 @@ dnnl_tp_status_t dtp_gpu_synchronize(dtp_gpu_t *gpu, dtp_cu_stream_t stream);
 
 /* cublaslt.c: gives the handle back. The context is current. */
 void dtp_gpu_lt_close(dtp_gpu_t *gpu);
-/* gpu_pinned.c: DTP_ENGINE_WORD bytes of pinned memory, zeros. take: the context is current. Thread-safe. */
+/* gpu_pinned.c: a block of at least so many bytes; DTP_ENGINE_WORD bytes, zeros. take: the context is current. Thread-safe. */
+dnnl_tp_status_t dtp_gpu_pinned_take(dtp_gpu_t *gpu, size_t bytes, dtp_gpu_pinned_t **block);
+void dtp_gpu_pinned_give(dtp_gpu_t *gpu, dtp_gpu_pinned_t *block); /* NULL: nothing */
 dnnl_tp_status_t dtp_gpu_slot_take(dtp_gpu_t *gpu, void **slot);
 void dtp_gpu_slot_give(dtp_gpu_t *gpu, void *slot);
-void dtp_gpu_slots_destroy(dtp_gpu_t *gpu);
+void dtp_gpu_pinned_destroy(dtp_gpu_t *gpu);
 void *dtp_gpu_alloc_word(dnnl_tp_engine_t engine);
 void dtp_gpu_free_word(dnnl_tp_engine_t engine, void *word);
 /* gpu_memory.c; the first two with the context current, in the order of a stream */
@@ -118,6 +147,7 @@ void dtp_gpu_free_on(dnnl_tp_engine_t engine, void *handle, dtp_cu_stream_t stre
 void dtp_gpu_blocks_destroy(dtp_gpu_engine_t *e);
 void *dtp_gpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed);
 void dtp_gpu_free(dnnl_tp_engine_t engine, void *handle);
+dnnl_tp_status_t dtp_gpu_write(dnnl_tp_engine_t engine, void *handle, const void *data, size_t bytes);
 dnnl_tp_status_t dtp_gpu_map(dnnl_tp_engine_t engine, void *handle, size_t bytes, void **mapped);
 dnnl_tp_status_t dtp_gpu_unmap(dnnl_tp_engine_t engine, void *handle, size_t bytes, void *mapped);
 /* gpu_stream.c */
@@ -127,6 +157,8 @@ dnnl_tp_status_t dtp_gpu_sync(dnnl_tp_engine_t engine, struct dtp_sync *sync);
 dnnl_tp_status_t dtp_gpu_stream_copy(dnnl_tp_stream_t stream, dtp_copy_t how, void *to, const void *from,
                                      size_t bytes);
 dnnl_tp_status_t dtp_gpu_zero_pad(dnnl_tp_stream_t stream, const dtp_md_t *md, void *handle);
+/* The program has the driver's stream from now on. */
+void dtp_gpu_stream_share(dnnl_tp_stream_t stream);
 /* The driver's stream, and the device. */
 dtp_cu_stream_t dtp_gpu_stream_of(dnnl_tp_stream_t stream, dtp_gpu_t **gpu);
 

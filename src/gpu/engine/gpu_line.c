@@ -40,7 +40,7 @@ static void drop_locked(mark_t *m) {
     if (--m->refs == 0) give_locked(m);
 }
 
-/* What executions outside runs found comes with the mark, and the word is clean again behind it. */
+/* With submit_lock. What executions outside runs found comes with the mark, and the word is clean again behind it. */
 static dnnl_tp_status_t fetch_word(dtp_gpu_line_t *line, mark_t *m) {
     if (!line->word_used) return dnnl_tp_success;
     const dtp_cu_ptr_t word = dtp_cu_ptr(line->word);
@@ -86,8 +86,10 @@ static void take_back(dtp_gpu_line_t *line, mark_t *m) {
 
 static dnnl_tp_status_t record_mark(dtp_gpu_line_t *line, mark_t *m, const dtp_gpu_mark_t *what,
                                     uint64_t *seq) {
+    atomic_store(&line->dirty, false); /* what is launched from now on rises it again: gpu_line.h */
     const dnnl_tp_status_t status = DTP_CU(line->gpu, cuEventRecord, m->cu, line->stream);
     if (status) {
+        dtp_gpu_line_dirty(line);
         take_back(line, m);
         return status;
     }
@@ -101,7 +103,6 @@ static dnnl_tp_status_t record_mark(dtp_gpu_line_t *line, mark_t *m, const dtp_g
     if (m->event) m->event->seq = m->seq;
     *line->end = m;
     line->end = &m->next;
-    atomic_store_explicit(&line->dirty, false, memory_order_relaxed);
     if (calls) {
         atomic_fetch_add(&line->refs, 1);
         ++line->callbacks;
@@ -117,6 +118,7 @@ static dnnl_tp_status_t record_mark(dtp_gpu_line_t *line, mark_t *m, const dtp_g
 /* With submit_lock and the context. */
 static dnnl_tp_status_t submit_mark(dtp_gpu_line_t *line, const dtp_gpu_mark_t *what, uint64_t *seq) {
     mark_t *m = line->fetched;
+    DTP_TRY(dtp_gpu_line_not_captured(line));
     if (m) {
         line->fetched = NULL;
         DTP_TRY(record_mark(line, m, NULL, seq));
@@ -137,6 +139,15 @@ dnnl_tp_status_t dtp_gpu_line_mark(dtp_gpu_line_t *line, const dtp_gpu_mark_t *w
     return status;
 }
 
+dnnl_tp_status_t dtp_gpu_line_not_captured(dtp_gpu_line_t *line) {
+    dtp_cu_capture_t capture = 0;
+    if (DTP_LIKELY(!atomic_load_explicit(&line->is_shared, memory_order_relaxed))) return dnnl_tp_success;
+    DTP_TRY(DTP_CU(line->gpu, cuStreamIsCapturing, line->stream, &capture));
+    if (DTP_LIKELY(!capture)) return dnnl_tp_success;
+    return dtp_fail(dnnl_tp_unimplemented, DTP_STREAM_CAPTURED,
+                    "only executions can be captured, of primitives that were executed on the stream before");
+}
+
 uint64_t dtp_gpu_line_submitted(dtp_gpu_line_t *line) {
     pthread_mutex_lock(&line->lock);
     const uint64_t seq = line->submitted;
@@ -145,11 +156,15 @@ uint64_t dtp_gpu_line_submitted(dtp_gpu_line_t *line) {
 }
 
 dnnl_tp_status_t dtp_gpu_line_fence(dtp_gpu_line_t *line, uint64_t *seq) {
-    if (atomic_load_explicit(&line->dirty, memory_order_relaxed)) {
+    DTP_TRY(dtp_gpu_ours(line->gpu)); /* before a lock that a child of a fork may have inherited */
+    if (atomic_load(&line->dirty)) {
         const dnnl_tp_status_t status = dtp_gpu_line_mark(line, NULL, seq);
         if (!status || !atomic_load(&line->gpu->poisoned)) return status;
     }
+    pthread_mutex_lock(
+        &line->submit_lock); /* the mark of another thread, for which dirty fell, has come into the list */
     *seq = dtp_gpu_line_submitted(line);
+    pthread_mutex_unlock(&line->submit_lock);
     return dnnl_tp_success;
 }
 
@@ -164,10 +179,10 @@ void dtp_gpu_line_fail_locked(dtp_gpu_line_t *line, uint32_t generation, uint64_
     snprintf(line->text, sizeof line->text, "%s", text);
 }
 
-/* A sticky error: nothing comes any more. */
-static void lose(dtp_gpu_line_t *line) {
+/* A sticky error, for instance: nothing comes any more. */
+static void lose(dtp_gpu_line_t *line, const char *why) {
     char text[DTP_EVENT_TEXT];
-    snprintf(text, sizeof text, "device %d: %s", line->gpu->device, line->gpu->text);
+    snprintf(text, sizeof text, "device %d: %s", line->gpu->device, why);
     pthread_mutex_lock(&line->lock);
     if (!line->lost) {
         line->lost = true;
@@ -197,6 +212,7 @@ dnnl_tp_status_t dtp_gpu_line_result(dtp_gpu_line_t *line) {
 }
 
 void dtp_gpu_line_reset(dtp_gpu_line_t *line) {
+    if (dtp_gpu_ours(line->gpu)) return;
     pthread_mutex_lock(&line->lock);
     ++line->generation;
     pthread_mutex_unlock(&line->lock);
@@ -255,9 +271,23 @@ static void settle_mark(dtp_gpu_line_t *line, mark_t *m) {
     m->event = NULL;
 }
 
-static void settle(dtp_gpu_line_t *line) {
+/* The stream has passed what it waited for in front of its head: an event of another line of the device has fired, or fires now, or is
+ * left to whoever settles that line; then its firing settles this one. */
+void dtp_gpu_line_settle(dtp_gpu_line_t *line) {
+    dtp_event_t *asked = NULL; /* whose line was settled for it */
     pthread_mutex_lock(&line->lock);
     while (!line->settling && line->head && line->head->seq <= line->done) {
+        dtp_event_t *event = line->lost ? NULL : dtp_gpu_line_followed_locked(line, line->head->seq);
+        if (event) {
+            const bool again = event == asked;
+            pthread_mutex_unlock(&line->lock);
+            dtp_object_release(asked);
+            asked = event;
+            if (!again) dtp_gpu_line_passed(event->source, event->seq);
+            pthread_mutex_lock(&line->lock);
+            if (again) break;
+            continue;
+        }
         mark_t *m = line->head;
         line->head = m->next;
         if (!line->head) line->end = &line->head;
@@ -271,32 +301,51 @@ static void settle(dtp_gpu_line_t *line) {
         pthread_cond_broadcast(&line->changed);
     }
     pthread_mutex_unlock(&line->lock);
+    dtp_object_release(asked);
 }
 
-static void passed(dtp_gpu_line_t *line, uint64_t seq) {
+void dtp_gpu_line_passed(dtp_gpu_line_t *line, uint64_t seq) {
     pthread_mutex_lock(&line->lock);
     if (line->done < seq) line->done = seq;
     pthread_mutex_unlock(&line->lock);
-    settle(line);
+    dtp_gpu_line_settle(line);
 }
 
 /* The driver's host function behind a mark. */
 static void heard(void *arg) {
     mark_t *m = arg;
-    dtp_gpu_in_callback = true;
-    passed(m->line, m->seq);
+    dtp_thread_is_lent = true;
+    dtp_gpu_line_passed(m->line, m->seq);
     callback_is_over(m);
-    dtp_gpu_in_callback = false;
+    dtp_thread_is_lent = false;
 }
 
 /* ---- Looking and waiting ----------------------------------------------------------------------------- */
 
-/* The mark of a seq, with a reference; NULL: it is settled, or being settled. */
-static mark_t *find_locked(dtp_gpu_line_t *line, uint64_t seq) {
+void dtp_gpu_line_look(dtp_gpu_line_t *line) {
+    pthread_mutex_lock(&line->lock);
+    ++line->lookers;
+    pthread_mutex_unlock(&line->lock);
+}
+static void unlook_locked(dtp_gpu_line_t *line) {
+    if (--line->lookers == 0) pthread_cond_broadcast(&line->changed);
+}
+void dtp_gpu_line_unlook(dtp_gpu_line_t *line) {
+    pthread_mutex_lock(&line->lock);
+    unlook_locked(line);
+    pthread_mutex_unlock(&line->lock);
+}
+
+static mark_t *hold_locked(mark_t *m) {
+    if (!m) return NULL;
+    ++m->refs;
+    ++m->line->lookers;
+    return m;
+}
+mark_t *dtp_gpu_mark_find_locked(dtp_gpu_line_t *line, uint64_t seq) {
     mark_t *m = line->head;
     while (m && m->seq < seq) m = m->next;
-    if (m) ++m->refs;
-    return m;
+    return hold_locked(m && m->seq == seq ? m : NULL);
 }
 
 /* One look at a mark, in the driver until it is passed if `sleeps`. */
@@ -304,30 +353,34 @@ static dnnl_tp_status_t look(dtp_gpu_line_t *line, mark_t *m, bool sleeps) {
     dtp_gpu_t *gpu = line->gpu;
     dnnl_tp_status_t status = dtp_gpu_enter(gpu);
     if (!status) {
+        const dtp_cu_capture_mode_t mode = dtp_gpu_relax(gpu);
         dtp_cu_result_t result = gpu->cu->cuEventQuery(m->cu);
         if (result == DTP_CU_NOT_READY && sleeps) result = gpu->cu->cuEventSynchronize(m->cu);
+        dtp_gpu_restore(gpu, mode);
         if (result != DTP_CU_NOT_READY) status = dtp_gpu_check(gpu, result, "cuEventQuery");
         dtp_gpu_leave(gpu);
-        if (result == DTP_CU_SUCCESS) passed(line, m->seq);
+        if (result == DTP_CU_SUCCESS) dtp_gpu_line_passed(line, m->seq);
     }
     if (!atomic_load(&gpu->poisoned)) return status;
-    lose(line);
-    settle(line);
+    lose(line, gpu->text);
+    dtp_gpu_line_settle(line);
     return dnnl_tp_success;
 }
 
 void dtp_gpu_mark_drop(mark_t *m) {
-    pthread_mutex_lock(&m->line->lock);
+    dtp_gpu_line_t *line = m->line;
+    pthread_mutex_lock(&line->lock);
     drop_locked(m);
-    pthread_mutex_unlock(&m->line->lock);
+    unlook_locked(line);
+    pthread_mutex_unlock(&line->lock);
 }
 
 dnnl_tp_status_t dtp_gpu_line_poll(dtp_gpu_line_t *line) {
-    dnnl_tp_status_t status = dnnl_tp_success;
+    dnnl_tp_status_t status = dtp_gpu_ours(line->gpu);
     for (uint64_t before = UINT64_MAX; !status && before != atomic_load(&line->completed);) {
         before = atomic_load(&line->completed);
         pthread_mutex_lock(&line->lock);
-        mark_t *m = find_locked(line, 0);
+        mark_t *m = hold_locked(line->head);
         pthread_mutex_unlock(&line->lock);
         if (!m) break;
         status = look(line, m, false);
@@ -356,9 +409,9 @@ static dnnl_tp_status_t wait_for_mark(dtp_gpu_line_t *line, mark_t *m, int64_t u
 }
 
 dnnl_tp_status_t dtp_gpu_line_wait(dtp_gpu_line_t *line, uint64_t seq, int64_t until_ns) {
-    dnnl_tp_status_t status = dnnl_tp_success;
+    dnnl_tp_status_t status = dtp_gpu_ours(line->gpu);
     for (int looks = 0; !status && atomic_load(&line->completed) < seq;) {
-        if (dtp_chain_top || dtp_gpu_in_callback)
+        if (dtp_chain_top || dtp_thread_is_lent)
             return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
         if (looks && until_ns != INT64_MAX && dtp_now_ns() >= until_ns)
             return dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "work of the stream is left");
@@ -370,7 +423,7 @@ dnnl_tp_status_t dtp_gpu_line_wait(dtp_gpu_line_t *line, uint64_t seq, int64_t u
             continue;
         }
         pthread_mutex_lock(&line->lock);
-        mark_t *m = find_locked(line, seq);
+        mark_t *m = dtp_gpu_mark_find_locked(line, seq);
         if (!m && atomic_load(&line->completed) < seq) sleep_locked(line, until_ns), ++looks;
         pthread_mutex_unlock(&line->lock);
         if (!m) continue;
@@ -382,8 +435,10 @@ dnnl_tp_status_t dtp_gpu_line_wait(dtp_gpu_line_t *line, uint64_t seq, int64_t u
 
 void dtp_gpu_line_finish(dtp_gpu_line_t *line) {
     if (dtp_chain_top || dtp_gpu_enter(line->gpu)) return;
-    (void)dtp_gpu_synchronize(line->gpu, line->stream);
+    const uint64_t seq = dtp_gpu_line_submitted(line);
+    const bool done = !dtp_gpu_line_not_captured(line) && !dtp_gpu_synchronize(line->gpu, line->stream);
     dtp_gpu_leave(line->gpu);
+    if (done) dtp_gpu_line_passed(line, seq);
 }
 
 /* ---- Events ------------------------------------------------------------------------------------------ */
@@ -424,7 +479,7 @@ dnnl_tp_status_t dtp_gpu_line_create(dtp_gpu_line_t **out, dnnl_tp_engine_t engi
     line->awaited_end = &line->awaited;
     line->stamps_end = &line->stamps;
     line->engine = dtp_object_retain(engine);
-    line->gpu = dtp_gpu_of(engine)->gpu;
+    line->gpu = dtp_gpu_retain(dtp_gpu_of(engine)->gpu);
     const dnnl_tp_status_t status = equip(line, own, stream);
     if (status) dtp_gpu_line_close(line);
     else *out = line;
@@ -433,7 +488,7 @@ dnnl_tp_status_t dtp_gpu_line_create(dtp_gpu_line_t **out, dnnl_tp_engine_t engi
 
 static void destroy_mark(dtp_gpu_line_t *line, mark_t *m) {
     (void)line->gpu->cu->cuEventDestroy(m->cu);
-    if (atomic_load(&line->gpu->poisoned)) {
+    if (m->refs || atomic_load(&line->gpu->poisoned)) { /* a call of `heard` never came, or may come yet */
         dtp_gpu_abandon(m);
         return;
     }
@@ -441,28 +496,67 @@ static void destroy_mark(dtp_gpu_line_t *line, mark_t *m) {
     dtp_free(line->engine->allocator, m);
 }
 
-/* The driver calls soon, but after a sticky error. */
+/* The driver calls soon, but after an error of the device: then it may have called for the last time. */
 static void wait_for_callbacks(dtp_gpu_line_t *line) {
+    dtp_cu_result_t result = DTP_CU_NOT_READY;
     pthread_mutex_lock(&line->lock);
-    while (line->callbacks && !atomic_load(&line->gpu->poisoned)) {
+    while (line->callbacks && result == DTP_CU_NOT_READY && !atomic_load(&line->gpu->poisoned)) {
         sleep_locked(line, INT64_MAX);
         pthread_mutex_unlock(&line->lock);
-        const dtp_cu_result_t result = line->gpu->cu->cuStreamQuery(line->aux);
+        result = line->gpu->cu->cuStreamQuery(line->aux);
         if (result != DTP_CU_NOT_READY) (void)dtp_gpu_check(line->gpu, result, "cuStreamQuery");
         pthread_mutex_lock(&line->lock);
     }
     pthread_mutex_unlock(&line->lock);
 }
 
+static void wait_for_lookers(dtp_gpu_line_t *line) {
+    pthread_mutex_lock(&line->lock);
+    while (line->lookers) sleep_locked(line, INT64_MAX);
+    pthread_mutex_unlock(&line->lock);
+}
+
+static bool has_marks(dtp_gpu_line_t *line, uint64_t *last) {
+    pthread_mutex_lock(&line->lock);
+    *last = line->submitted;
+    const bool has = line->head != NULL;
+    pthread_mutex_unlock(&line->lock);
+    return has;
+}
+/* No mark is left in the list: a thread that waits for all devices may have made one while the stream was waited for. Where the driver
+ * cannot be waited for, what is left has failed. */
+static void end_marks(dtp_gpu_line_t *line) {
+    uint64_t last;
+    if (has_marks(line, &last) && !dtp_gpu_enter(line->gpu)) {
+        const dnnl_tp_status_t status = dtp_gpu_synchronize(line->gpu, line->stream);
+        dtp_gpu_leave(line->gpu);
+        if (!status) dtp_gpu_line_passed(line, last);
+    }
+    if (!has_marks(line, &last)) return;
+    lose(line, "the driver could not be waited for");
+    dtp_gpu_line_settle(line);
+}
+
 void dtp_gpu_line_close(dtp_gpu_line_t *line) {
     dtp_gpu_t *gpu = line->gpu;
     const dtp_cu_t *cu = gpu->cu;
+    if (!dtp_gpu_ours(gpu)) {
+        wait_for_lookers(line);
+        end_marks(line);
+    }
     if (dtp_gpu_enter_to_free(gpu)) {
+        const dtp_cu_capture_mode_t mode = dtp_gpu_relax(gpu);
         wait_for_callbacks(line);
+        if (line->aux) (void)cu->cuStreamSynchronize(line->aux); /* `heard` has returned, too */
         dtp_gpu_line_drop_awaited(line);
         dtp_gpu_line_drop_stamps(line);
         dtp_gpu_free_on(line->engine, line->word, line->stream);
         dtp_gpu_free_on(line->engine, line->scratch, line->stream);
+        for (struct kept_scratch *k; (k = line->kept) != NULL;) {
+            line->kept = k->next;
+            dtp_gpu_free_on(line->engine, k->scratch, line->stream);
+            dtp_free(NULL, k);
+        }
         if (line->owns_stream) (void)cu->cuStreamSynchronize(line->stream);
         dtp_gpu_line_drop_stages(line);
         for (mark_t *m; (m = line->marks) != NULL;) {
@@ -471,6 +565,7 @@ void dtp_gpu_line_close(dtp_gpu_line_t *line) {
         }
         if (line->aux) (void)cu->cuStreamDestroy(line->aux);
         if (line->owns_stream) (void)cu->cuStreamDestroy(line->stream);
+        dtp_gpu_restore(gpu, mode);
         dtp_gpu_leave(gpu);
     }
     dtp_object_release(line->engine);
@@ -484,5 +579,6 @@ void dtp_gpu_line_release(void *arg) {
     pthread_mutex_destroy(&line->submit_lock);
     pthread_mutex_destroy(&line->lock);
     pthread_cond_destroy(&line->changed);
+    dtp_gpu_release(line->gpu);
     dtp_free(NULL, line);
 }

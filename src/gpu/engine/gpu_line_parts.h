@@ -36,10 +36,15 @@ typedef struct awaited {
     dtp_event_t *event; /* retained */
     uint64_t seq;
     uint32_t generation;
-    int flag; /* the word that it writes; -1: none */
+    int flag; /* the word that it writes; -1: it is of a line of this device, whose mark the stream waits for */
 } awaited_t;
 
-void dtp_gpu_mark_drop(mark_t *m); /* a reference */
+/* Under lock: the mark of a seq, with a reference, which keeps the line open; NULL: it is settled, or being settled. */
+mark_t *dtp_gpu_mark_find_locked(dtp_gpu_line_t *line, uint64_t seq);
+void dtp_gpu_mark_drop(mark_t *m); /* that reference */
+/* Does what marks ask that the device has passed; seq: it has passed this one. */
+void dtp_gpu_line_settle(dtp_gpu_line_t *line);
+void dtp_gpu_line_passed(dtp_gpu_line_t *line, uint64_t seq);
 /* Under lock: marks of the generation behind `from` fail, unless they do already. */
 void dtp_gpu_line_fail_locked(dtp_gpu_line_t *line, uint32_t generation, uint64_t from,
                               dnnl_tp_status_t status, const char *text);
@@ -47,12 +52,14 @@ void dtp_gpu_line_fail_locked(dtp_gpu_line_t *line, uint32_t generation, uint64_
 void dtp_gpu_line_look_at_awaited(dtp_gpu_line_t *line, uint64_t seq, uint32_t generation);
 /* The first event in front of mark `seq` that is pending, retained, or NULL. */
 dtp_event_t *dtp_gpu_line_parked(dtp_gpu_line_t *line, uint64_t seq);
+/* Under lock: the same of events of lines of this device alone. */
+dtp_event_t *dtp_gpu_line_followed_locked(dtp_gpu_line_t *line, uint64_t seq);
 /* The stream has passed mark `seq`: the times in front of it are written. */
 void dtp_gpu_line_look_at_stamps(dtp_gpu_line_t *line, uint64_t seq);
-/* Those that are left, and the words, at the end; the context is current. */
+/* Those that are left, and the words, at the end. */
 void dtp_gpu_line_drop_stamps(dtp_gpu_line_t *line);
 void dtp_gpu_line_drop_awaited(dtp_gpu_line_t *line);
-/* The context is current, the stream done. */
+/* The stream is done. */
 void dtp_gpu_line_drop_stages(dtp_gpu_line_t *line);
 
 #endif

@@ -3,6 +3,8 @@
  * an engine's, and what is left at its end is given back to the program's allocator. */
 #include "gpu/engine/gpu_engine.h"
 
+#include "threading/pools/record.h"
+
 enum { DTP_GPU_ALIGNMENT = 256 };
 
 struct dtp_gpu_block {
@@ -141,7 +143,7 @@ void *dtp_gpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed) {
     void *p;
     dnnl_tp_status_t status = dtp_gpu_alloc_on(engine, bytes, gpu->own, &p);
     if (p && zeroed && bytes) status = DTP_CU(gpu, cuMemsetD8Async, dtp_cu_ptr(p), 0, bytes, gpu->own);
-    if (p && !status) status = DTP_CU(gpu, cuStreamSynchronize, gpu->own);
+    if (p && !status) status = dtp_gpu_synchronize(gpu, gpu->own);
     if (p && status) {
         dtp_gpu_free_on(engine, p, gpu->own);
         p = NULL;
@@ -153,7 +155,7 @@ void *dtp_gpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed) {
 void dtp_gpu_free(dnnl_tp_engine_t engine, void *handle) {
     dtp_gpu_t *gpu = dtp_gpu_of(engine)->gpu;
     if (!handle) return;
-    if (dtp_gpu_in_callback) {
+    if (dtp_thread_is_lent) {
         free_later(dtp_gpu_of(engine), handle);
         return;
     }
@@ -175,7 +177,7 @@ static void end_blocks(dtp_gpu_engine_t *e, dtp_gpu_block_t **list, bool gives) 
 void dtp_gpu_blocks_destroy(dtp_gpu_engine_t *e) {
     const bool enters = e->gpu && dtp_gpu_enter_to_free(e->gpu),
                gives =
-                   enters || (e->gpu && e->allocator.free && !dtp_gpu_in_callback && !dtp_gpu_ours(e->gpu));
+                   enters || (e->gpu && e->allocator.free && !dtp_thread_is_lent && !dtp_gpu_ours(e->gpu));
     for (int i = 0; i < 1 << DTP_GPU_BLOCK_BITS; ++i) end_blocks(e, &e->blocks[i], gives);
     end_blocks(e, &e->freed, gives);
     if (enters) dtp_gpu_leave(e->gpu);
@@ -191,6 +193,16 @@ void dtp_gpu_abandon(void *memory) {
     pthread_mutex_unlock(&abandoned_lock);
 }
 
+dnnl_tp_status_t dtp_gpu_write(dnnl_tp_engine_t engine, void *handle, const void *data, size_t bytes) {
+    dtp_gpu_t *gpu = dtp_gpu_of(engine)->gpu;
+    if (!bytes) return dnnl_tp_success;
+    DTP_TRY(dtp_gpu_enter(gpu));
+    dnnl_tp_status_t status = DTP_CU(gpu, cuMemcpyHtoDAsync, dtp_cu_ptr(handle), data, bytes, gpu->own);
+    if (!status) status = dtp_gpu_synchronize(gpu, gpu->own);
+    dtp_gpu_leave(gpu);
+    return status;
+}
+
 /* ---- Mapping ----------------------------------------------------------------------------------------- */
 
 /* A copy on the host. */
@@ -204,8 +216,10 @@ typedef struct {
 dnnl_tp_status_t dtp_gpu_synchronize(dtp_gpu_t *gpu, dtp_cu_stream_t stream) {
     enum { TRIES = 3 };
     dnnl_tp_status_t status = dnnl_tp_runtime_error;
+    const dtp_cu_capture_mode_t mode = dtp_gpu_relax(gpu);
     for (int i = 0; i < TRIES && status && !atomic_load(&gpu->poisoned); ++i)
         status = DTP_CU(gpu, cuStreamSynchronize, stream);
+    dtp_gpu_restore(gpu, mode);
     return status;
 }
 

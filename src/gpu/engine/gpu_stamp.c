@@ -10,34 +10,29 @@
 enum { CHUNK = 256 };
 struct stamp_chunk {
     struct stamp_chunk *next;
-    _Atomic int64_t *words; /* pinned */
+    dtp_gpu_pinned_t *words;
     stamp_t stamp[CHUNK];
 };
 
 /* ---- Submission -------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t make_stamps(dtp_gpu_line_t *line) {
-    dtp_gpu_t *gpu = line->gpu;
     struct stamp_chunk *c = dtp_zalloc(NULL, sizeof *c, 0);
     if (!c) return dtp_no_memory(sizeof *c);
-    void *words = NULL;
-    dtp_cu_ptr_t there = 0;
-    dnnl_tp_status_t status = DTP_CU(gpu, cuMemHostAlloc, &words, CHUNK * sizeof *c->words,
-                                     DTP_CU_HOST_PORTABLE | DTP_CU_HOST_MAPPED);
-    if (!status) status = DTP_CU(gpu, cuMemHostGetDevicePointer, &there, words, 0);
+    const dnnl_tp_status_t status =
+        dtp_gpu_pinned_take(line->gpu, CHUNK * sizeof(_Atomic int64_t), &c->words);
     if (status) {
-        if (words) (void)gpu->cu->cuMemFreeHost(words);
         dtp_free(NULL, c);
         return status;
     }
-    c->words = words;
+    _Atomic int64_t *words = c->words->host;
     pthread_mutex_lock(&line->lock);
     c->next = line->stamp_chunks;
     line->stamp_chunks = c;
     for (int i = 0; i < CHUNK; ++i) {
         c->stamp[i] = (stamp_t){.next = line->free_stamps,
-                                .word = &c->words[i],
-                                .there = there + (dtp_cu_ptr_t)i * sizeof *c->words};
+                                .word = &words[i],
+                                .there = c->words->there + (dtp_cu_ptr_t)i * sizeof *words};
         line->free_stamps = &c->stamp[i];
     }
     pthread_mutex_unlock(&line->lock);
@@ -74,7 +69,9 @@ dnnl_tp_status_t dtp_gpu_line_stamp(dtp_gpu_line_t *line, int64_t *ns) {
     }
     s->ns = ns;
     s->submit_ns = dtp_now_ns();
-    const dnnl_tp_status_t status = launch(line, s);
+    pthread_mutex_lock(&line->submit_lock); /* no mark comes between the kernel and its place in the list */
+    dnnl_tp_status_t status = dtp_gpu_line_not_captured(line);
+    if (!status) status = launch(line, s);
     pthread_mutex_lock(&line->lock);
     if (status) {
         give_locked(line, s);
@@ -85,6 +82,7 @@ dnnl_tp_status_t dtp_gpu_line_stamp(dtp_gpu_line_t *line, int64_t *ns) {
         line->stamps_end = &s->next;
     }
     pthread_mutex_unlock(&line->lock);
+    pthread_mutex_unlock(&line->submit_lock);
     if (!status) dtp_gpu_line_dirty(line);
     return status;
 }
@@ -106,12 +104,12 @@ static int64_t offset_of(dtp_gpu_t *gpu, const stamp_t *s, int64_t now_ns) {
         least = dtp_max64(least, s->submit_ns - there);
         most = dtp_min64(most, now_ns - there);
     }
-    pthread_mutex_lock(&gpu->lock);
+    pthread_mutex_lock(&gpu->clock_lock);
     dtp_gpu_clock_t *c = &gpu->clock;
     if (!c->known) *c = (dtp_gpu_clock_t){true, least + (most - least) / 2};
     c->offset = dtp_min64(dtp_max64(c->offset, least), most);
     const int64_t offset = c->offset;
-    pthread_mutex_unlock(&gpu->lock);
+    pthread_mutex_unlock(&gpu->clock_lock);
     return offset;
 }
 
@@ -140,7 +138,7 @@ void dtp_gpu_line_look_at_stamps(dtp_gpu_line_t *line, uint64_t seq) {
 void dtp_gpu_line_drop_stamps(dtp_gpu_line_t *line) {
     for (struct stamp_chunk *c; (c = line->stamp_chunks) != NULL;) {
         line->stamp_chunks = c->next;
-        (void)line->gpu->cu->cuMemFreeHost((void *)c->words);
+        dtp_gpu_pinned_give(line->gpu, c->words);
         dtp_free(NULL, c);
     }
 }

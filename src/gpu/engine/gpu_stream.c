@@ -3,6 +3,7 @@
 #include "gpu/engine/gpu_stream.h"
 
 #include "gpu/driver/nvtx.h"
+#include "threading/pools/record.h"
 #include "threading/streams/stream_attr.h"
 #include "threading/streams/sync.h"
 
@@ -18,14 +19,31 @@ dtp_cu_stream_t dtp_gpu_stream_of(dnnl_tp_stream_t stream, dtp_gpu_t **gpu) {
     return line->stream;
 }
 
+void dtp_gpu_stream_share(dnnl_tp_stream_t stream) { atomic_store(&line_of(stream)->is_shared, true); }
+
 /* ---- Primitives -------------------------------------------------------------------------------------- */
 
-/* Grows in the order of the stream: what was submitted keeps the memory that it uses. */
+/* Grows in the order of the stream: what was submitted keeps the memory that it uses. What may have been captured keeps it as long as
+ * the stream is there. */
 static dnnl_tp_status_t ensure_scratch(dtp_gpu_line_t *line, size_t bytes) {
     if (DTP_LIKELY(bytes <= line->scratch_bytes)) return dnnl_tp_success;
     void *grown;
-    DTP_TRY(dtp_gpu_alloc_on(line->engine, bytes, line->stream, &grown));
-    dtp_gpu_free_on(line->engine, line->scratch, line->stream);
+    struct kept_scratch *kept = NULL;
+    DTP_TRY(dtp_gpu_line_not_captured(line));
+    if (line->scratch && atomic_load_explicit(&line->is_shared, memory_order_relaxed) &&
+        !(kept = dtp_alloc(NULL, sizeof *kept, 0)))
+        return dtp_no_memory(sizeof *kept);
+    const dnnl_tp_status_t status = dtp_gpu_alloc_on(line->engine, bytes, line->stream, &grown);
+    if (status) {
+        dtp_free(NULL, kept);
+        return status;
+    }
+    if (kept) {
+        *kept = (struct kept_scratch){line->kept, line->scratch};
+        line->kept = kept;
+    } else {
+        dtp_gpu_free_on(line->engine, line->scratch, line->stream);
+    }
     line->scratch = grown;
     line->scratch_bytes = bytes;
     return dnnl_tp_success;
@@ -34,12 +52,23 @@ static dnnl_tp_status_t ensure_scratch(dtp_gpu_line_t *line, size_t bytes) {
 static dnnl_tp_status_t ensure_word(dtp_gpu_line_t *line) {
     if (line->word) return dnnl_tp_success;
     void *word;
+    DTP_TRY(dtp_gpu_line_not_captured(line));
     DTP_TRY(dtp_gpu_alloc_on(line->engine, sizeof *line->word, line->stream, &word));
     const dnnl_tp_status_t status =
         DTP_CU(line->gpu, cuMemsetD8Async, dtp_cu_ptr(word), 0, sizeof *line->word, line->stream);
     if (status) dtp_gpu_free_on(line->engine, word, line->stream);
     else line->word = word;
     return status;
+}
+
+/* With submit_lock: no mark fetches the word and cleans it while a kernel may write to it. */
+static dnnl_tp_status_t run_checking(dtp_gpu_line_t *line, const dtp_primitive_t *primitive,
+                                     dtp_exec_ctx_t *ctx) {
+    DTP_TRY(ensure_word(line));
+    line->word_used = true;
+    const dtp_run_part_t own = {line->word, 0};
+    ctx->part = &own;
+    return dtp_primitive_run_in(primitive, ctx);
 }
 
 /* The context is current. */
@@ -52,16 +81,18 @@ static dnnl_tp_status_t submit(dnnl_tp_stream_t stream, const dtp_primitive_t *p
         DTP_TRY(ensure_scratch(line, dtp_pd_scratch_size(primitive->pd)));
         scratch = line->scratch;
     }
-    dtp_run_part_t own = {NULL, 0};
-    if (!part && primitive->pd->checks_data) {
-        DTP_TRY(ensure_word(line));
-        line->word_used = true;
-        own.error = line->word;
+    static const dtp_run_part_t none = {NULL, 0};
+    dtp_exec_ctx_t ctx = {&alone, ptrs, mds, scratch, -1, primitive->prepared, stream, part ? part : &none};
+    dnnl_tp_status_t status;
+    if (DTP_UNLIKELY(!part && primitive->pd->checks_data)) {
+        pthread_mutex_lock(&line->submit_lock);
+        status = run_checking(line, primitive, &ctx);
+        pthread_mutex_unlock(&line->submit_lock);
+    } else {
+        status = dtp_primitive_run_in(primitive, &ctx);
     }
-    dtp_gpu_line_dirty(line);
-    const dtp_exec_ctx_t ctx = {
-        &alone, ptrs, mds, scratch, -1, primitive->prepared, stream, part ? part : &own};
-    return dtp_primitive_run_in(primitive, &ctx);
+    dtp_gpu_line_dirty(line); /* behind the launch, or what was launched before it failed */
+    return status;
 }
 
 /* Items of streams that profile: an execution, or all that a run of a graph submits. */
@@ -186,15 +217,22 @@ static dnnl_tp_status_t gpu_wait(dnnl_tp_stream_t stream, int64_t timeout_ns) {
     dtp_gpu_line_t *line = line_of(stream);
     uint64_t seq;
     (void)end_run_item(line); /* times may be missing, waiting goes on */
-    const dnnl_tp_status_t status = dtp_gpu_line_fence(line, &seq);
-    if (status && timeout_ns < 0) dtp_gpu_line_finish(line);
-    if (!status) DTP_TRY(dtp_gpu_line_wait(line, seq, dtp_until_ns(timeout_ns)));
-    return status ? status : dtp_gpu_line_result(line);
+    dnnl_tp_status_t status = dtp_gpu_line_fence(line, &seq);
+    if (!status) status = dtp_gpu_line_wait(line, seq, dtp_until_ns(timeout_ns));
+    if (!status) return dtp_gpu_line_result(line);
+    if (timeout_ns < 0) dtp_gpu_line_finish(line); /* the caller takes it that the work has ended */
+    return status;
 }
 
 static dnnl_tp_status_t gpu_query(dnnl_tp_stream_t stream, bool *idle, dnnl_tp_status_t *result) {
     dtp_gpu_line_t *line = line_of(stream);
     uint64_t seq;
+    if (atomic_load(&line->is_shared)) { /* runs of graphs begin with a query */
+        DTP_TRY(dtp_gpu_enter(line->gpu));
+        const dnnl_tp_status_t status = dtp_gpu_line_not_captured(line);
+        dtp_gpu_leave(line->gpu);
+        DTP_TRY(status);
+    }
     DTP_TRY(dtp_gpu_line_fence(line, &seq));
     DTP_TRY(dtp_gpu_line_poll(line));
     *idle = atomic_load(&line->completed) >= seq;
@@ -237,53 +275,76 @@ static dnnl_tp_status_t gpu_wait_event(dnnl_tp_stream_t stream, dnnl_tp_event_t 
 
 /* ---- Life -------------------------------------------------------------------------------------------- */
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static dtp_lock_t list_lock; /* a child of a fork finds a list that it can walk */
 static dtp_gpu_line_t *lines;
 
 static dnnl_tp_status_t wait_note(void *line, uint64_t seq, int64_t until_ns) {
     DTP_TRY(dtp_gpu_line_wait(line, seq, until_ns));
     return dtp_gpu_line_result(line);
 }
+
+/* The first line at or behind `line` that belongs to this process and, if one is named, to the engine: a reference, and it stays open until
+ * dtp_gpu_line_unlook. */
+static dtp_gpu_line_t *look_at_next(dtp_gpu_line_t *line, bool first, dnnl_tp_engine_t engine) {
+    const uint32_t forks = atomic_load(&dtp_fork_generation);
+    dtp_lock(&list_lock);
+    line = first ? lines : line->next_line;
+    while (line && ((engine && line->engine != engine) || line->gpu->forks != forks)) line = line->next_line;
+    if (line) {
+        atomic_fetch_add(&line->refs, 1);
+        dtp_gpu_line_look(line);
+    }
+    dtp_unlock(&list_lock);
+    return line;
+}
+static dnnl_tp_status_t note(dtp_gpu_line_t *line, dtp_sync_t *sync) {
+    uint64_t seq;
+    DTP_TRY(dtp_gpu_line_fence(line, &seq));
+    atomic_fetch_add(&line->refs, 1);
+    return dtp_sync_note(sync, &(dtp_sync_note_t){line, seq, wait_note, dtp_gpu_line_release});
+}
 dnnl_tp_status_t dtp_gpu_sync(dnnl_tp_engine_t engine, dtp_sync_t *sync) {
     dnnl_tp_status_t status = dnnl_tp_success;
-    pthread_mutex_lock(&list_lock);
-    for (dtp_gpu_line_t *l = lines; l && !status; l = l->next_line) {
-        uint64_t seq;
-        if (engine && l->engine != engine) continue;
-        status = dtp_gpu_line_fence(l, &seq);
-        if (status) break;
-        atomic_fetch_add(&l->refs, 1);
-        status = dtp_sync_note(sync, &(dtp_sync_note_t){l, seq, wait_note, dtp_gpu_line_release});
+    dtp_gpu_line_t *line = look_at_next(NULL, true, engine);
+    while (line) {
+        if (!status) status = note(line, sync);
+        dtp_gpu_line_t *next = look_at_next(line, false, engine);
+        dtp_gpu_line_unlook(line);
+        dtp_gpu_line_release(line);
+        line = next;
     }
-    pthread_mutex_unlock(&list_lock);
     return status;
 }
 
 static void link_line(dtp_gpu_line_t *l) {
-    pthread_mutex_lock(&list_lock);
+    dtp_lock(&list_lock);
     l->next_line = lines;
     if (lines) lines->prev_line = l;
     lines = l;
-    pthread_mutex_unlock(&list_lock);
+    dtp_unlock(&list_lock);
 }
 static void unlink_line(dtp_gpu_line_t *l) {
-    pthread_mutex_lock(&list_lock);
+    dtp_lock(&list_lock);
     if (l->prev_line) l->prev_line->next_line = l->next_line;
     else lines = l->next_line;
     if (l->next_line) l->next_line->prev_line = l->prev_line;
-    pthread_mutex_unlock(&list_lock);
+    dtp_unlock(&list_lock);
 }
 
 static dnnl_tp_status_t gpu_close(dnnl_tp_stream_t stream) {
     enum { TRIES = 3 }; /* of a driver that lacks memory */
     dtp_gpu_line_t *line = line_of(stream);
     dnnl_tp_status_t status = dnnl_tp_runtime_error;
-    for (int i = 0; i < TRIES && status; ++i) {
+    if (dtp_thread_is_lent)
+        return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK,
+                        "called from a callback of the GPU's driver");
+    for (int i = 0; i < TRIES && status && status != dnnl_tp_poisoned; ++i) {
         uint64_t seq;
         status = dtp_gpu_line_fence(line, &seq);
         if (!status) status = dtp_gpu_line_wait(line, seq, INT64_MAX);
         if (status == dnnl_tp_would_deadlock) return status;
     }
+    if (status) dtp_gpu_line_finish(line);
     unlink_line(line);
     dtp_object_release(stream);
     return dnnl_tp_success;
@@ -329,10 +390,12 @@ static const dtp_stream_vtbl_t *choose_vtbl(void) {
     return &ranges_vtbl;
 }
 
-/* The program's stream must be of the device; the two default streams are of whichever is current. */
+/* The program's stream must be of the device; the legacy default stream is of whichever is current. */
 static dnnl_tp_status_t check_stream(dtp_gpu_t *gpu, dtp_cu_stream_t stream) {
     dtp_cu_ctx_t ctx;
-    if ((uintptr_t)stream <= DTP_CU_STREAM_PER_THREAD) return dnnl_tp_success;
+    if ((uintptr_t)stream <= DTP_CU_STREAM_LEGACY) return dnnl_tp_success;
+    DTP_REQUIRE((uintptr_t)stream != DTP_CU_STREAM_PER_THREAD, BAD_STREAM,
+                "CU_STREAM_PER_THREAD is another stream on each thread that submits, waits or synchronises");
     DTP_TRY(DTP_CU(gpu, cuStreamGetCtx, stream, &ctx));
     DTP_REQUIRE(ctx == gpu->ctx, BAD_STREAM, "the CUDA stream is not of the primary context of device %d",
                 gpu->device);
@@ -344,7 +407,10 @@ static dnnl_tp_status_t make_line(gpu_stream_t *s, dnnl_tp_engine_t engine, cons
     DTP_TRY(dtp_gpu_enter(gpu));
     dnnl_tp_status_t status = own->given ? check_stream(gpu, own->stream) : dnnl_tp_success;
     if (!status) status = dtp_gpu_line_create(&s->line, engine, !own->given, own->stream);
-    if (!status) s->line->profiles = own->profiles;
+    if (!status) {
+        s->line->profiles = own->profiles;
+        atomic_store(&s->line->is_shared, own->given);
+    }
     dtp_gpu_leave(gpu);
     return status;
 }

@@ -24,8 +24,10 @@ static dnnl_tp_status_t load(dtp_gpu_t *gpu, dtp_gpu_module_t module, dtp_cu_lib
         *library = gpu->library[module];
         return dnnl_tp_success;
     }
+    const dtp_cu_capture_mode_t mode = dtp_gpu_relax(gpu);
     const dtp_cu_result_t result =
         gpu->cu->cuLibraryLoadData(library, modules[module].fatbin, NULL, NULL, 0, NULL, NULL, 0);
+    dtp_gpu_restore(gpu, mode);
     if (result == DTP_CU_SUCCESS) gpu->library[module] = *library;
     pthread_mutex_unlock(&gpu->lock); /* a failure may take it */
     const dnnl_tp_status_t status = dtp_gpu_check(gpu, result, "cuLibraryLoadData");
@@ -33,11 +35,20 @@ static dnnl_tp_status_t load(dtp_gpu_t *gpu, dtp_gpu_module_t module, dtp_cu_lib
     return status;
 }
 
+/* Lets blocks of the kernel have all dynamic shared memory that the device has beside their static one. It is always all of it: the limit is
+ * the function's, which primitives share. */
+static dnnl_tp_status_t allow_shared(dtp_gpu_t *gpu, dtp_cu_function_t kernel, size_t shared_bytes) {
+    int fixed;
+    if (!shared_bytes) return dnnl_tp_success;
+    DTP_TRY(DTP_CU(gpu, cuFuncGetAttribute, &fixed, DTP_CU_FUNC_SHARED, kernel));
+    const int64_t room = gpu->info.shared_bytes - fixed;
+    DTP_DISPATCH((int64_t)shared_bytes <= room, UNSUPPORTED_SHAPE);
+    return DTP_CU(gpu, cuFuncSetAttribute, kernel, DTP_CU_FUNC_MAX_DYNAMIC_SHARED, (int)room);
+}
+
 dnnl_tp_status_t dtp_gpu_find_kernel(dtp_gpu_t *gpu, dtp_gpu_module_t module, const char *name,
                                      size_t shared_bytes, dtp_cu_function_t *kernel) {
-    enum { SHARED_ALWAYS = 48 << 10 };
     DTP_DISPATCH(modules[module].fatbin, NO_KERNELS);
-    DTP_DISPATCH(shared_bytes <= (size_t)gpu->info.shared_bytes, UNSUPPORTED_SHAPE);
     DTP_TRY(dtp_gpu_enter(gpu));
     dtp_cu_library_t library;
     pthread_mutex_lock(&gpu->lock);
@@ -46,8 +57,7 @@ dnnl_tp_status_t dtp_gpu_find_kernel(dtp_gpu_t *gpu, dtp_gpu_module_t module, co
     dtp_cu_kernel_t k;
     if (!status) status = DTP_CU(gpu, cuLibraryGetKernel, &k, library, name);
     if (!status) status = DTP_CU(gpu, cuKernelGetFunction, kernel, k);
-    if (!status && shared_bytes > SHARED_ALWAYS)
-        status = DTP_CU(gpu, cuFuncSetAttribute, *kernel, DTP_CU_FUNC_MAX_DYNAMIC_SHARED, (int)shared_bytes);
+    if (!status) status = allow_shared(gpu, *kernel, shared_bytes);
     dtp_gpu_leave(gpu);
     return status;
 }
@@ -77,3 +87,9 @@ dnnl_tp_status_t dtp_gpu_launch_threads(const dtp_exec_ctx_t *ctx, dtp_cu_functi
 }
 
 const dtp_gpu_device_t *dtp_gpu_device(const dtp_pd_t *pd) { return &dtp_gpu_of(pd->engine)->gpu->info; }
+
+bool dtp_gpu_allows_tf32(const dtp_pd_t *pd) {
+    const dnnl_tp_fpmath_mode_t mode = pd->attr->fpmath_mode;
+    return mode == dnnl_tp_fpmath_mode_tf32 || mode == dnnl_tp_fpmath_mode_any ||
+           mode == dnnl_tp_fpmath_mode_bf16;
+}

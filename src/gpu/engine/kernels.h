@@ -43,9 +43,13 @@ typedef struct {
     int64_t l2_bytes, shared_bytes;  /* of L2; shared memory that one block may have */
 } dtp_gpu_device_t;
 const dtp_gpu_device_t *dtp_gpu_device(const dtp_pd_t *pd);
+/* May f32 operands of products be rounded to tf32? */
+bool dtp_gpu_allows_tf32(const dtp_pd_t *pd);
 
-/* Defines the implementation dtp_gpu_<impl>: its name, "cuda:<what>", then the other members by name. */
-#define DTP_GPU_IMPL(impl, name_, ...) const dtp_impl_t dtp_gpu_##impl = {.name = name_, __VA_ARGS__}
+/* Defines the implementation dtp_gpu_<impl>: its name, "cuda:<what>", then the other members by name. The note goes with the first
+ * machine that has a GPU and runs them all (doc/howto/first_gpu.md). */
+#define DTP_GPU_IMPL(impl, name_, ...) \
+    const dtp_impl_t dtp_gpu_##impl = {.name = name_, .note = "never run on hardware", __VA_ARGS__}
 /* The list of a kind, fastest first: DTP_GPU_LIST(softmax, &dtp_gpu_softmax_rows, &dtp_gpu_softmax_any); a kind without a list
  * in lists.inc is refused by name. */
 #define DTP_GPU_LIST(kind, ...) const dtp_impl_t *const dtp_gpu_##kind##_list[] = {__VA_ARGS__, NULL}

@@ -19,6 +19,7 @@
 
 _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
 _Thread_local struct dtp_queue *dtp_left_here __attribute__((tls_model("initial-exec")));
+_Thread_local bool dtp_thread_is_lent __attribute__((tls_model("initial-exec")));
 _Thread_local const dtp_share_t *dtp_share_here __attribute__((tls_model("initial-exec")));
 bool dtp_thread_is_inside(void) { return dtp_chain_top != NULL; }
 

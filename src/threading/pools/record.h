@@ -225,6 +225,8 @@ typedef struct dtp_chain {
 extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
 /* Queues that this thread has promised to serve when it holds no ticket, chain or host any more (queue.c). */
 extern _Thread_local struct dtp_queue *dtp_left_here __attribute__((tls_model("initial-exec")));
+/* The thread is a device's driver's, which calls back: it serves no queue, and makes no call of the device. */
+extern _Thread_local bool dtp_thread_is_lent __attribute__((tls_model("initial-exec")));
 /* The promise: after is what ended last on this thread, or NULL. */
 void dtp_queue_run_left(const dtp_chain_t *after);
 static inline void dtp_look_at_left(const dtp_chain_t *after) {

@@ -441,8 +441,14 @@ static void serve_and_run_left(dtp_queue_t *q, const dtp_chain_t *after) {
 
 void dtp_queue_run_left(const dtp_chain_t *after) { serve_and_run_left(NULL, after); }
 
-/* Nobody comes for the queue, in which this thread is: this thread serves it, now or when it holds nothing. */
+/* Nobody comes for the queue, in which this thread is: this thread serves it, now or when it holds nothing. One that is lent leaves it to
+ * who waits for it, asks for it, or submits to it next, as a pool that cannot be called from its own jobs does. */
 static void leave_to_self(dtp_queue_t *q) {
+    if (DTP_UNLIKELY(dtp_thread_is_lent) && q->rec) {
+        DTP_STORE(&q->rec->stranded, true, seq_cst);
+        dtp_queue_ring(q);
+        return;
+    }
     if (!dtp_chain_top) {
         serve_and_run_left(q, NULL);
         return;

@@ -25,6 +25,8 @@ typedef struct {
 } fake_ctx_t;
 
 typedef struct fake_stream fake_stream_t;
+typedef struct fake_capture fake_capture_t;
+typedef struct fake_graph fake_graph_t;
 
 /* The moment of an event: made by cuEventRecord, reached when the device executes it. */
 typedef struct {
@@ -33,7 +35,8 @@ typedef struct {
     int slot; /* where it was recorded */
     uint64_t seq;
     int64_t ns;
-    fake_clock_t clock;
+    uint64_t capture;   /* the number of the capture in which it was recorded; 0: in none */
+    fake_clock_t clock; /* in a capture: of its nodes, by stream */
 } fake_moment_t;
 
 typedef struct fake_event {
@@ -50,7 +53,8 @@ typedef struct fake_pool {
     fake_ctx_t *ctx;
     size_t limit, used, used_high, reserved, reserved_high, blocks;
     uint64_t threshold;
-    bool destroyed; /* its blocks are still there */
+    bool waits_for_reuse; /* CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES */
+    bool destroyed;       /* its blocks are still there */
 } fake_pool_t;
 
 typedef struct {
@@ -61,10 +65,11 @@ typedef struct {
     struct fake_readers *readers;
     struct fake_writers *writers;
     fake_ctx_t *ctx;
-    fake_pool_t *pool;  /* NULL: pinned memory of the host, or a variable of a module */
-    bool pinned;        /* of the host, which finds it at `data` */
-    bool live, freeing; /* for the device's thread; a free is enqueued */
-    int slot;           /* where it was allocated */
+    fake_pool_t *pool; /* NULL: pinned memory of the host, a variable of a module, or memory of a graph */
+    const fake_graph_t *graph; /* whose memory it is; NULL: none's */
+    bool pinned;               /* of the host, which finds it at `data` */
+    bool live, freeing;        /* for the device's thread; a free is enqueued */
+    int slot;                  /* where it was allocated */
     uint64_t seq;
     fake_clock_t used; /* last use by each stream */
 } fake_block_t;
@@ -109,6 +114,8 @@ typedef struct fake_item {
     unsigned grid[3], block[3], shared;
     void *params; /* also of a PRODUCT: lt_images.h */
     size_t params_bytes;
+    fake_graph_t *graph; /* which a stream replays: a reference; NULL: it was enqueued by a call of its own */
+    bool pinned;         /* COPY: the host's side is pinned */
 } fake_item_t;
 
 typedef enum { FAKE_IDLE, FAKE_BUSY, FAKE_FOR_HOST } fake_state_t;
@@ -122,6 +129,8 @@ struct fake_stream {
     pthread_t owner; /* of a per-thread stream */
     fake_item_t *head, **end;
     uint64_t priority;
+    fake_capture_t *capture; /* of which it is a part; NULL: of none */
+    fake_clock_t nodes; /* what of the capture comes before its next node; its own: how many nodes it has */
 };
 
 /* A thread's contexts; what it is in. */
@@ -129,11 +138,13 @@ typedef struct {
     fake_ctx_t *current[FAKE_MAX_CURRENT];
     int n;
     bool in_host_fn;
+    dtp_cu_capture_mode_t capture_mode;
 } fake_thread_t;
 
 extern struct fake_state {
     pthread_mutex_t lock;
-    pthread_cond_t work, host_work, done; /* for the device's thread; for that of host functions; for calls that wait */
+    pthread_cond_t work, host_work,
+        done; /* for the device's thread; for that of host functions; for calls that wait */
     bool initialised, hold;
     _Atomic pid_t pid; /* of the process that called cuInit; 0: none has */
     int devices, major, minor, multiprocessors, delay_us;
@@ -142,6 +153,8 @@ extern struct fake_state {
     uint64_t random, handles;
     fake_ctx_t ctx[FAKE_MAX_DEVICES];
     fake_stream_t *streams;
+    dtp_cu_result_t no_stream; /* why fake_stream_use_locked has found none */
+    fake_capture_t *captures;
     fake_event_t *events;
     fake_pool_t *pools;
     fake_block_t **blocks; /* by address */
@@ -149,8 +162,8 @@ extern struct fake_state {
     uint64_t submitted[FAKE_MAX_STREAMS], completed[FAKE_MAX_STREAMS]; /* by slot */
     fake_clock_t clock[FAKE_MAX_STREAMS], host;                        /* what each slot has seen; the host */
     struct fake_waiter *waiters;                                       /* calls that wait for an item */
-    int idlers;      /* calls that wait until nothing is being executed */
-    int64_t wake_ns; /* when the device's thread looks again by itself; 0: it does not sleep */
+    int idlers;          /* calls that wait until nothing is being executed */
+    int64_t wake_ns;     /* when the device's thread looks again by itself; 0: it does not sleep */
     const char *ignored; /* the call that does nothing; NULL: none */
     int64_t calls, fail_at, fail_item_at;
     dtp_cu_result_t fail_with, fail_item_with;
@@ -170,6 +183,7 @@ enum {
     FAKE_CAN_FAIL = 4,
     FAKE_RELEASES = 8, /* also in a poisoned context */
     FAKE_ANY_CTX = 16, /* a context need not be current, but if one is, it must not be poisoned */
+    FAKE_UNSAFE = 32,  /* not while a stream is captured: fake_capture.c */
     FAKE_CALL = FAKE_NEEDS_INIT | FAKE_NEEDS_CTX | FAKE_CAN_FAIL
 };
 /* Takes the lock and answers success, or does not and answers why the call fails. */
@@ -226,23 +240,48 @@ void fake_pools_reset_locked(void);
 /* fake_stream.c */
 /* The stream of a handle, of the current context; NULL: there is none. */
 fake_stream_t *fake_stream_find_locked(dtp_cu_stream_t handle, const char *call);
+/* The same for a call that enqueues; NULL: fake.no_stream is what it answers. */
+fake_stream_t *fake_stream_use_locked(dtp_cu_stream_t handle, const char *call);
 void fake_stream_forget_locked(fake_stream_t *s);
 void fake_streams_reset_locked(void);
 fake_item_t *fake_item_new(fake_work_t work);
 void fake_item_free_locked(fake_item_t *item);
-/* The item's number. */
+/* The item's number; 0: it is a node of a capture. */
 uint64_t fake_submit_locked(fake_stream_t *s, fake_item_t *item);
 /* Wakes the calls whose item is done. */
 void fake_wake_waiters_locked(void);
 /* Waits until the slot has come so far, or ctx (may be NULL) is poisoned. */
 void fake_wait_locked(const fake_ctx_t *ctx, int slot, uint64_t seq);
 void fake_wait_idle_locked(void);
+/* Now and then: as a call that waits for the whole context. Told as a wrong use where that may never end. */
+void fake_wait_for_context_locked(const fake_ctx_t *ctx, const char *call);
 /* A call asked whether something is done, and it is not: what comes first need not be delayed any longer. */
 void fake_nudge_locked(void);
 
 /* fake_event.c */
 void fake_moment_release_locked(fake_moment_t *moment);
 void fake_event_forget_locked(fake_event_t *event);
+
+/* fake_capture.c */
+/* May this thread not make unsafe calls? Those captures that forbid it are invalid from now on. */
+bool fake_is_unsafe_locked(const char *call);
+/* The stream is part of a capture: the item is its next node, and not enqueued. */
+void fake_capture_add_locked(fake_stream_t *s, fake_item_t *item);
+/* What a call answers that looks how far a stream, or an event, has come; success: it is captured by none. */
+dtp_cu_result_t fake_stream_not_captured_locked(const fake_stream_t *s, const char *call);
+dtp_cu_result_t fake_event_not_captured_locked(const fake_event_t *event, const char *call);
+/* The legacy stream must not be used: a blocking stream is captured. spoil: that capture is invalid from now on. */
+bool fake_legacy_is_barred_locked(const fake_ctx_t *ctx, const char *call, bool spoil);
+bool fake_capture_is_invalid(const fake_capture_t *capture);
+/* cuEventRecord on a stream that is captured; cuStreamWaitEvent where stream or event are. */
+void fake_capture_record_locked(const fake_stream_t *s, fake_moment_t *moment);
+dtp_cu_result_t fake_capture_wait_locked(fake_stream_t *s, const fake_moment_t *moment);
+/* Memory of the capture's graph, where the stream is captured. */
+dtp_cu_result_t fake_capture_alloc_locked(fake_stream_t *s, size_t bytes, dtp_cu_ptr_t *at);
+dtp_cu_result_t fake_capture_free_locked(fake_stream_t *s, fake_block_t *b);
+void fake_capture_stream_ends_locked(fake_stream_t *s);
+void fake_graph_release_locked(fake_graph_t *graph);
+void fake_captures_reset_locked(void);
 
 /* fake_threads.c */
 void fake_threads_start_locked(void);

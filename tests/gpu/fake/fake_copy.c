@@ -22,12 +22,12 @@ static bool is_host_locked(const void *p, const char *call) {
 static fake_stream_t *enter(const char *call, dtp_cu_stream_t stream, dtp_cu_result_t *result) {
     *result = fake_enter(call, FAKE_CALL);
     if (*result) return NULL;
-    fake_stream_t *s = fake_stream_find_locked(stream, call);
-    if (!s) *result = fake_leave(DTP_CU_INVALID_HANDLE);
+    fake_stream_t *s = fake_stream_use_locked(stream, call);
+    if (!s) *result = fake_leave(fake.no_stream);
     return s;
 }
 
-/* Pageable memory is read now, pinned memory when the copy's turn comes. */
+/* Pageable memory is read now, pinned memory when the copy's turn comes; by a node of a graph both then. */
 dtp_cu_result_t fake_cuMemcpyHtoDAsync(dtp_cu_ptr_t to, const void *from, size_t bytes,
                                        dtp_cu_stream_t stream) {
     static const char *const call = "cuMemcpyHtoDAsync";
@@ -41,7 +41,8 @@ dtp_cu_result_t fake_cuMemcpyHtoDAsync(dtp_cu_ptr_t to, const void *from, size_t
     item->to = to;
     item->bytes = bytes;
     item->host_from = from;
-    if (!fake_pinned_find_locked(from, bytes)) {
+    item->pinned = fake_pinned_find_locked(from, bytes) != NULL;
+    if (!item->pinned && !s->capture) {
         item->bytes_of = fake_zalloc(bytes);
         memcpy(item->bytes_of, from, bytes);
         item->host_from = item->bytes_of;
@@ -64,8 +65,11 @@ dtp_cu_result_t fake_cuMemcpyDtoHAsync(void *to, dtp_cu_ptr_t from, size_t bytes
     item->bytes = bytes;
     item->host_to = to;
     const fake_block_t *pinned = fake_pinned_find_locked(to, bytes);
-    fake.stats.pageable += !pinned;
-    if (!pinned || !fake_pinned_in_use_locked(pinned, to, bytes)) memset(to, FAKE_CUDA_POISON, bytes);
+    item->pinned = pinned != NULL;
+    if (!s->capture) { /* else nothing is written before the graph is launched */
+        fake.stats.pageable += !pinned;
+        if (!pinned || !fake_pinned_in_use_locked(pinned, to, bytes)) memset(to, FAKE_CUDA_POISON, bytes);
+    }
     (void)fake_submit_locked(s, item);
     return fake_leave(DTP_CU_SUCCESS);
 }

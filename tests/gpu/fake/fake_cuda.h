@@ -7,10 +7,13 @@
  *               delay, or at once when a call waits. Nothing is done when a call that enqueues returns.
  *   order       vector clocks tell what happens before what: memory that is used on another stream than where it was
  *               allocated, or is freed while another stream uses it, needs an event or a wait in between.
+ *   capture     of streams: what is enqueued becomes nodes of a graph, in the order of the calls, and is executed when the graph
+ *               is launched. Calls that must not be made meanwhile end the capture, as fake_capture.c tells.
  *   errors      of kernels poison the context, as they do on a GPU: nothing more is executed, no host function called.
  *   wrong use   what a real driver leaves undefined is written to stderr, counted, and told by fake_cuda_report.
  *
- * All functions are thread-safe. What is not modelled: graphs and capture, peer access, several contexts of a device. */
+ * All functions are thread-safe. What is not modelled: graphs that are made by hand or changed, graphs in graphs, memory that
+ * outlives a launch of its graph, peer access, several contexts of a device. */
 #ifndef TESTS_GPU_FAKE_CUDA_H
 #define TESTS_GPU_FAKE_CUDA_H
 
@@ -25,6 +28,29 @@ enum { FAKE_CUDA_FRESH = 0xcd, FAKE_CUDA_POISON = 0xb7 /* host bytes that a copy
 const dtp_cu_t *fake_cuda_table(void);
 /* What cuGetProcAddress_v2 answers; status as there: 0 = found, 1 = no such call, 2 = none of so old a version. */
 dtp_cu_result_t fake_cuda_find(const char *name, void **call, int version, uint64_t flags, int *status);
+
+/* Calls of the driver for programs that capture streams; the engine makes none of them. */
+typedef struct fake_graph_handle *fake_cu_graph_t;
+typedef struct fake_exec_handle *fake_cu_exec_t;
+enum { /* CUresult */
+       FAKE_CU_ILLEGAL_STATE = 401,
+       FAKE_CU_CAPTURE_MERGE = 902,
+       FAKE_CU_CAPTURE_UNMATCHED = 903,
+       FAKE_CU_CAPTURE_ISOLATION = 905,
+       FAKE_CU_CAPTURE_WRONG_THREAD = 908
+};
+enum { FAKE_CU_CAPTURE_ACTIVE = 1, FAKE_CU_CAPTURE_INVALID = 2 }; /* CUstreamCaptureStatus */
+dtp_cu_result_t fake_cuStreamBeginCapture(dtp_cu_stream_t stream, dtp_cu_capture_mode_t mode);
+dtp_cu_result_t fake_cuStreamEndCapture(dtp_cu_stream_t stream, fake_cu_graph_t *graph);
+dtp_cu_result_t fake_cuGraphInstantiate(fake_cu_exec_t *exec, fake_cu_graph_t graph,
+                                        unsigned long long flags);
+dtp_cu_result_t fake_cuGraphLaunch(fake_cu_exec_t exec, dtp_cu_stream_t stream);
+dtp_cu_result_t fake_cuGraphExecDestroy(fake_cu_exec_t exec);
+dtp_cu_result_t fake_cuGraphDestroy(fake_cu_graph_t graph);
+/* How many nodes a graph has. */
+int fake_cuda_nodes(fake_cu_graph_t graph);
+/* How many captures calls have made invalid since the last reset. */
+int fake_cuda_spoiled(void);
 
 /* Waits for the device's threads, forgets everything, and restores the defaults: seed 1, one device of capability 9.0 with
  * 1 GiB, driver 13.0, delays up to 50 us. No other thread may be in a call. */
@@ -65,12 +91,16 @@ typedef struct {
     size_t bytes, peak_bytes;   /* of pools, now and at most */
     /* Alive: */
     int64_t blocks, host_blocks, streams, events, pools, libraries, contexts, lt_handles, lt_descriptors;
+    int64_t graphs; /* and their executable forms */
 } fake_cuda_stats_t;
 fake_cuda_stats_t fake_cuda_stats(void);
 
 /* Kernels are run by this instead of ptx_run, on the devices' threads; NULL: by ptx_run. */
 void fake_cuda_run_by(bool (*run)(const ptx_kernel_t *kernel, const ptx_launch_t *launch, char *error,
                                   size_t error_bytes));
+
+/* Is this the driver's thread, which calls host functions? */
+bool fake_cuda_calls_host(void);
 
 /* Executes all that is enqueued, and waits for it. */
 void fake_cuda_drain(void);

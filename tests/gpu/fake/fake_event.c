@@ -53,12 +53,18 @@ dtp_cu_result_t fake_cuEventRecord(dtp_cu_event_t handle, dtp_cu_stream_t stream
     const dtp_cu_result_t result = fake_enter("cuEventRecord", FAKE_CALL);
     if (result) return result;
     fake_event_t *event = find_locked(handle, "cuEventRecord");
-    fake_stream_t *s = event ? fake_stream_find_locked(stream, "cuEventRecord") : NULL;
-    if (!s || s->ctx != event->ctx) return fake_leave(DTP_CU_INVALID_HANDLE);
+    fake_stream_t *s = event ? fake_stream_use_locked(stream, "cuEventRecord") : NULL;
+    if (!s) return fake_leave(event ? fake.no_stream : DTP_CU_INVALID_HANDLE);
+    if (s->ctx != event->ctx) return fake_leave(DTP_CU_INVALID_HANDLE);
     fake_moment_t *moment = fake_zalloc(sizeof *moment);
-    moment->refs = 2; /* the event, the item */
+    moment->refs = 1; /* the event's */
     fake_moment_release_locked(event->last);
     event->last = moment;
+    if (s->capture) {
+        fake_capture_record_locked(s, moment);
+        return fake_leave(DTP_CU_SUCCESS);
+    }
+    ++moment->refs; /* the item's */
     fake_item_t *item = fake_item_new(FAKE_RECORD);
     item->moment = moment;
     moment->slot = s->slot;
@@ -68,14 +74,18 @@ dtp_cu_result_t fake_cuEventRecord(dtp_cu_event_t handle, dtp_cu_stream_t stream
 
 /* An event that was never recorded lets everything pass. */
 dtp_cu_result_t fake_cuStreamWaitEvent(dtp_cu_stream_t stream, dtp_cu_event_t handle, unsigned flags) {
-    const dtp_cu_result_t result = fake_enter("cuStreamWaitEvent", FAKE_CALL);
+    dtp_cu_result_t result = fake_enter("cuStreamWaitEvent", FAKE_CALL);
     if (result) return result;
     if (fake_ignores_locked("cuStreamWaitEvent")) return fake_leave(DTP_CU_SUCCESS);
     if (flags & ~1u) return fake_leave(DTP_CU_INVALID_VALUE);
     const fake_event_t *event = find_locked(handle, "cuStreamWaitEvent");
-    fake_stream_t *s = event ? fake_stream_find_locked(stream, "cuStreamWaitEvent") : NULL;
-    if (!s) return fake_leave(DTP_CU_INVALID_HANDLE);
+    fake_stream_t *s = event ? fake_stream_use_locked(stream, "cuStreamWaitEvent") : NULL;
+    if (!s) return fake_leave(event ? fake.no_stream : DTP_CU_INVALID_HANDLE);
     if (!event->last) return fake_leave(DTP_CU_SUCCESS);
+    if (s->capture || event->last->capture) {
+        result = fake_capture_wait_locked(s, event->last);
+        return fake_leave(result);
+    }
     fake_item_t *item = fake_item_new(FAKE_WAIT);
     item->moment = event->last;
     ++item->moment->refs;
@@ -87,12 +97,13 @@ dtp_cu_result_t fake_cuStreamWaitEvent(dtp_cu_stream_t stream, dtp_cu_event_t ha
 static void host_learns_locked(const fake_moment_t *moment) { fake_merge(&fake.host, &moment->clock); }
 
 dtp_cu_result_t fake_cuEventQuery(dtp_cu_event_t handle) {
-    dtp_cu_result_t result = fake_enter("cuEventQuery", FAKE_NEEDS_INIT | FAKE_CAN_FAIL);
+    dtp_cu_result_t result = fake_enter("cuEventQuery", FAKE_NEEDS_INIT | FAKE_CAN_FAIL | FAKE_UNSAFE);
     if (result) return result;
     if (fake_ignores_locked("cuEventQuery")) return fake_leave(DTP_CU_SUCCESS);
     const fake_event_t *event = find_locked(handle, "cuEventQuery");
     if (!event) return fake_leave(DTP_CU_INVALID_HANDLE);
     if (event->ctx->sticky) return fake_leave(event->ctx->sticky);
+    if ((result = fake_event_not_captured_locked(event, "cuEventQuery"))) return fake_leave(result);
     if (!event->last) return fake_leave(DTP_CU_SUCCESS);
     if (!event->last->done) {
         fake_nudge_locked();
@@ -103,11 +114,12 @@ dtp_cu_result_t fake_cuEventQuery(dtp_cu_event_t handle) {
 }
 
 dtp_cu_result_t fake_cuEventSynchronize(dtp_cu_event_t handle) {
-    dtp_cu_result_t result = fake_enter("cuEventSynchronize", FAKE_CALL);
+    dtp_cu_result_t result = fake_enter("cuEventSynchronize", FAKE_CALL | FAKE_UNSAFE);
     if (result) return result;
     if (fake_ignores_locked("cuEventSynchronize")) return fake_leave(DTP_CU_SUCCESS);
     const fake_event_t *event = find_locked(handle, "cuEventSynchronize");
     if (!event) return fake_leave(DTP_CU_INVALID_HANDLE);
+    if ((result = fake_event_not_captured_locked(event, "cuEventSynchronize"))) return fake_leave(result);
     fake_ctx_t *ctx = event->ctx;
     fake_moment_t *moment = event->last; /* the event may end meanwhile */
     if (!moment) return fake_leave(ctx->sticky);
@@ -128,6 +140,7 @@ dtp_cu_result_t fake_cuEventElapsedTime(float *ms, dtp_cu_event_t from, dtp_cu_e
     const fake_event_t *a = find_locked(from, "cuEventElapsedTime");
     const fake_event_t *b = a ? find_locked(to, "cuEventElapsedTime") : NULL;
     if (!b || !a->timing || !b->timing || !a->last || !b->last) return fake_leave(DTP_CU_INVALID_HANDLE);
+    if (a->last->capture || b->last->capture) return fake_leave(DTP_CU_CAPTURED_EVENT);
     if (!a->last->done || !b->last->done) return fake_leave(DTP_CU_NOT_READY);
     *ms = (float)(b->last->ns - a->last->ns) * 1e-6f;
     return fake_leave(DTP_CU_SUCCESS);

@@ -20,6 +20,18 @@ unsigned fake_shared_optin(void) {
     }
 }
 
+dtp_cu_result_t fake_cuFuncGetAttribute(int *value, dtp_cu_function_attribute_t attribute,
+                                        dtp_cu_function_t function) {
+    dtp_cu_result_t result = fake_enter("cuFuncGetAttribute", FAKE_CALL);
+    if (result) return result;
+    fake_kernel_t *kernel = fake_kernel_find_locked((uintptr_t)function, "cuFuncGetAttribute");
+    if (!kernel) return fake_leave(DTP_CU_INVALID_HANDLE);
+    if ((result = fake_kernel_need_locked(kernel))) return fake_leave(result);
+    if (attribute != DTP_CU_FUNC_SHARED) return fake_leave(DTP_CU_INVALID_VALUE);
+    *value = (int)ptx_static_shared(kernel->ptx[fake_current()->device]);
+    return fake_leave(DTP_CU_SUCCESS);
+}
+
 dtp_cu_result_t fake_cuFuncSetAttribute(dtp_cu_function_t function, dtp_cu_function_attribute_t attribute,
                                         int value) {
     dtp_cu_result_t result = fake_enter("cuFuncSetAttribute", FAKE_CALL);
@@ -90,8 +102,8 @@ dtp_cu_result_t fake_cuLaunchKernel(dtp_cu_function_t function, unsigned grid_x,
     dtp_cu_result_t result = fake_enter("cuLaunchKernel", FAKE_CALL);
     if (result) return result;
     fake_kernel_t *kernel = fake_kernel_find_locked((uintptr_t)function, "cuLaunchKernel");
-    fake_stream_t *s = kernel ? fake_stream_find_locked(stream, "cuLaunchKernel") : NULL;
-    if (!s) return fake_leave(DTP_CU_INVALID_HANDLE);
+    fake_stream_t *s = kernel ? fake_stream_use_locked(stream, "cuLaunchKernel") : NULL;
+    if (!s) return fake_leave(kernel ? fake.no_stream : DTP_CU_INVALID_HANDLE);
     if ((result = fake_kernel_need_locked(kernel))) return fake_leave(result);
     fake_item_t *item = fake_item_new(FAKE_LAUNCH);
     memcpy(item->grid, (unsigned[]){grid_x, grid_y, grid_z}, sizeof item->grid);

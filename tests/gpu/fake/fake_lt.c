@@ -371,13 +371,14 @@ dtp_lt_status_t cublasLtMatmul(dtp_lt_handle_t handle, dtp_lt_product_t *product
     if (!why && c != d) why = "c is d here";
     if (!why) why = way_refused(&w, algo);
     if (!why) why = operand_refused_locked(&w);
-    fake_stream_t *s = why ? NULL : fake_stream_find_locked(stream, call);
+    fake_stream_t *s = why ? NULL : fake_stream_use_locked(stream, call);
     if (why) return wrong(DTP_LT_INVALID_VALUE, call, why);
     if (!s) return leave(DTP_LT_INVALID_VALUE);
     note_last_locked(&w, algo);
     fake_item_t *item = fake_item_new(FAKE_PRODUCT);
     item->params = fake_zalloc(sizeof w);
     memcpy(item->params, &w, sizeof w);
+    item->params_bytes = sizeof w;
     (void)fake_submit_locked(s, item);
     return leave(DTP_LT_SUCCESS);
 }

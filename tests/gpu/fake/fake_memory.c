@@ -192,7 +192,7 @@ const void *fake_cuda_peek(dtp_cu_ptr_t at, size_t bytes) {
 /* ---- Pinned memory ----------------------------------------------------------------------------------- */
 
 dtp_cu_result_t fake_cuMemHostAlloc(void **at, size_t bytes, unsigned flags) {
-    const dtp_cu_result_t result = fake_enter("cuMemHostAlloc", FAKE_CALL);
+    const dtp_cu_result_t result = fake_enter("cuMemHostAlloc", FAKE_CALL | FAKE_UNSAFE);
     if (result) return result;
     if (!bytes || flags & ~7u) return fake_leave(DTP_CU_INVALID_VALUE);
     fake_block_t *b = fake_block_add_locked(fake_current(), bytes, true);
@@ -243,7 +243,7 @@ static bool cut_off_locked(const fake_block_t *b) {
 
 dtp_cu_result_t fake_cuMemFreeHost(void *at) {
     const dtp_cu_result_t result =
-        fake_enter("cuMemFreeHost", FAKE_NEEDS_INIT | FAKE_NEEDS_CTX | FAKE_RELEASES);
+        fake_enter("cuMemFreeHost", FAKE_NEEDS_INIT | FAKE_NEEDS_CTX | FAKE_RELEASES | FAKE_UNSAFE);
     if (result) return result;
     fake_block_t *b = fake_pinned_find_locked(at, 0);
     if (!b || b->data != at) {
@@ -254,6 +254,7 @@ dtp_cu_result_t fake_cuMemFreeHost(void *at) {
     if (cut_off_locked(b) && fake_current()->sticky == DTP_CU_SUCCESS)
         fake_wrong_locked("cuMemFreeHost: a block of %zu is freed, and something enqueued uses it", b->bytes);
     fake_block_remove_locked(b);
+    fake_wait_for_context_locked(fake_current(), "cuMemFreeHost");
     ++fake.stats.frees;
     --fake.stats.host_blocks;
     return fake_leave_released(DTP_CU_SUCCESS);

@@ -73,7 +73,7 @@ dtp_cu_result_t fake_cuLibraryLoadData(dtp_cu_library_t *handle, const void *cod
                                        dtp_cu_library_option_t *options, void **values, unsigned n) {
     (void)jit_options, (void)jit_values, (void)options, (void)values;
     const dtp_cu_result_t result =
-        fake_enter("cuLibraryLoadData", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL);
+        fake_enter("cuLibraryLoadData", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL | FAKE_UNSAFE);
     if (result) return result;
     char error[256];
     fatbin_t fatbin;
@@ -205,11 +205,13 @@ static void unload_locked(fake_library_t *library) {
 }
 
 dtp_cu_result_t fake_cuLibraryUnload(dtp_cu_library_t handle) {
-    const dtp_cu_result_t result = fake_enter("cuLibraryUnload", FAKE_NEEDS_INIT | FAKE_RELEASES);
+    const dtp_cu_result_t result =
+        fake_enter("cuLibraryUnload", FAKE_NEEDS_INIT | FAKE_RELEASES | FAKE_UNSAFE);
     if (result) return result;
     fake_library_t *library = find_library_locked(handle, "cuLibraryUnload");
     if (!library) return fake_leave(DTP_CU_INVALID_HANDLE);
     unload_locked(library);
+    fake_wait_for_context_locked(fake_current(), "cuLibraryUnload");
     --fake.stats.libraries;
     return fake_leave_released(DTP_CU_SUCCESS);
 }

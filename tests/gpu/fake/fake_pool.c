@@ -24,14 +24,15 @@ static bool props_are_valid(const dtp_cu_pool_props_t *props) {
 
 dtp_cu_result_t fake_cuMemPoolCreate(dtp_cu_pool_t *handle, const dtp_cu_pool_props_t *props) {
     const dtp_cu_result_t result =
-        fake_enter("cuMemPoolCreate", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL);
+        fake_enter("cuMemPoolCreate", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL | FAKE_UNSAFE);
     if (result) return result;
     if (!props_are_valid(props)) return fake_leave(DTP_CU_INVALID_VALUE);
     fake_pool_t *pool = fake_zalloc(sizeof *pool);
     *pool = (fake_pool_t){.next = fake.pools,
                           .handle = fake_handle_locked(),
                           .ctx = &fake.ctx[props->location.id],
-                          .limit = props->max_size};
+                          .limit = props->max_size,
+                          .waits_for_reuse = true};
     fake.pools = pool;
     *handle = (dtp_cu_pool_t)pool->handle;
     ++fake.stats.pools;
@@ -54,7 +55,8 @@ static void end_pool_locked(fake_pool_t *pool) {
 }
 
 dtp_cu_result_t fake_cuMemPoolDestroy(dtp_cu_pool_t handle) {
-    const dtp_cu_result_t result = fake_enter("cuMemPoolDestroy", FAKE_NEEDS_INIT | FAKE_RELEASES);
+    const dtp_cu_result_t result =
+        fake_enter("cuMemPoolDestroy", FAKE_NEEDS_INIT | FAKE_RELEASES | FAKE_UNSAFE);
     if (result) return result;
     fake_pool_t *pool = find_pool_locked(handle, "cuMemPoolDestroy");
     if (!pool) return fake_leave(DTP_CU_INVALID_VALUE);
@@ -72,9 +74,11 @@ dtp_cu_result_t fake_cuMemPoolSetAttribute(dtp_cu_pool_t handle, dtp_cu_pool_att
     if (result) return result;
     fake_pool_t *pool = find_pool_locked(handle, "cuMemPoolSetAttribute");
     if (!pool) return fake_leave(DTP_CU_INVALID_VALUE);
-    uint64_t number;
-    memcpy(&number, value, sizeof number);
-    if (attribute == DTP_CU_POOL_RELEASE_THRESHOLD) pool->threshold = number;
+    uint64_t number = 0;
+    memcpy(&number, value,
+           attribute == DTP_CU_POOL_REUSE_INTERNAL_DEPENDENCIES ? sizeof(int) : sizeof number);
+    if (attribute == DTP_CU_POOL_REUSE_INTERNAL_DEPENDENCIES) pool->waits_for_reuse = number != 0;
+    else if (attribute == DTP_CU_POOL_RELEASE_THRESHOLD) pool->threshold = number;
     else if (attribute == DTP_CU_POOL_RESERVED_HIGH && !number) pool->reserved_high = pool->reserved;
     else if (attribute == DTP_CU_POOL_USED_HIGH && !number) pool->used_high = pool->used;
     else return fake_leave(DTP_CU_INVALID_VALUE);
@@ -134,15 +138,33 @@ void fake_pools_trim_locked(const fake_ctx_t *ctx) {
     }
 }
 
+/* Now and then the allocation gets memory that another stream has freed, or is going to free, and waits for that stream. */
+static void wait_for_reuse_locked(const fake_stream_t *s, const fake_pool_t *pool, fake_item_t *alloc) {
+    for (const fake_stream_t *other = fake.streams; other; other = other->next) {
+        uint64_t seq = 0;
+        if (other == s || other->ctx != s->ctx) continue;
+        for (const fake_item_t *item = other->head; item; item = item->next)
+            if (item->work == FAKE_FREE && !item->graph && fake_block_find_locked(item->to, 0)->pool == pool)
+                seq = item->seq;
+        if (!seq || fake_random_locked() % 2) continue;
+        alloc->after.of[other->slot] = seq;
+        return;
+    }
+}
+
 dtp_cu_result_t fake_cuMemAllocFromPoolAsync(dtp_cu_ptr_t *at, size_t bytes, dtp_cu_pool_t handle,
                                              dtp_cu_stream_t stream) {
-    const dtp_cu_result_t result = fake_enter("cuMemAllocFromPoolAsync", FAKE_CALL);
+    dtp_cu_result_t result = fake_enter("cuMemAllocFromPoolAsync", FAKE_CALL);
     if (result) return result;
     fake_pool_t *pool = find_pool_locked(handle, "cuMemAllocFromPoolAsync");
     if (!pool || !bytes) return fake_leave(DTP_CU_INVALID_VALUE);
-    fake_stream_t *s = fake_stream_find_locked(stream, "cuMemAllocFromPoolAsync");
-    if (!s) return fake_leave(DTP_CU_INVALID_HANDLE);
+    fake_stream_t *s = fake_stream_use_locked(stream, "cuMemAllocFromPoolAsync");
+    if (!s) return fake_leave(fake.no_stream);
     if (s->ctx != pool->ctx) return fake_leave(DTP_CU_INVALID_VALUE);
+    if (s->capture) {
+        result = fake_capture_alloc_locked(s, bytes, at);
+        return fake_leave(result);
+    }
     if (bytes > SIZE_MAX / 2 || !take_locked(pool, whole(bytes, POOL_ALIGN)))
         return fake_leave(DTP_CU_OUT_OF_MEMORY);
     fake_block_t *b = fake_block_add_locked(s->ctx, bytes, false);
@@ -157,6 +179,7 @@ dtp_cu_result_t fake_cuMemAllocFromPoolAsync(dtp_cu_ptr_t *at, size_t bytes, dtp
     *at = b->at;
     fake_item_t *item = fake_item_new(FAKE_ALLOC);
     item->to = b->at;
+    if (pool->waits_for_reuse) wait_for_reuse_locked(s, pool, item);
     b->slot = s->slot;
     b->seq = fake_submit_locked(s, item);
     return fake_leave(DTP_CU_SUCCESS);
@@ -164,19 +187,23 @@ dtp_cu_result_t fake_cuMemAllocFromPoolAsync(dtp_cu_ptr_t *at, size_t bytes, dtp
 
 /* A block that its stream frees can be had again at once, so its bytes count no longer. */
 dtp_cu_result_t fake_cuMemFreeAsync(dtp_cu_ptr_t at, dtp_cu_stream_t stream) {
-    const dtp_cu_result_t result =
-        fake_enter("cuMemFreeAsync", FAKE_NEEDS_INIT | FAKE_NEEDS_CTX | FAKE_RELEASES);
+    dtp_cu_result_t result = fake_enter("cuMemFreeAsync", FAKE_NEEDS_INIT | FAKE_NEEDS_CTX | FAKE_RELEASES);
     if (result) return result;
     fake_block_t *b = fake_block_find_locked(at, 0);
-    if (!b || b->at != at || !b->pool || b->freeing) {
+    if (!b || b->at != at || !(b->pool || b->graph) || b->freeing) {
         char text[128];
         fake_wrong_locked("cuMemFreeAsync: %s", b && b->freeing
                                                     ? "a block is freed twice"
                                                     : fake_address_text_locked(at, 0, text, sizeof text));
         return fake_leave(DTP_CU_INVALID_VALUE);
     }
-    fake_stream_t *s = fake_stream_find_locked(stream, "cuMemFreeAsync");
-    if (!s || s->ctx != b->ctx) return fake_leave(DTP_CU_INVALID_HANDLE);
+    fake_stream_t *s = fake_stream_use_locked(stream, "cuMemFreeAsync");
+    if (!s) return fake_leave(fake.no_stream);
+    if (s->ctx != b->ctx) return fake_leave(DTP_CU_INVALID_HANDLE);
+    if (s->capture || b->graph) {
+        result = fake_capture_free_locked(s, b);
+        return fake_leave(result);
+    }
     b->freeing = true;
     give_locked(b->pool, whole(b->bytes, POOL_ALIGN));
     ++fake.stats.frees;

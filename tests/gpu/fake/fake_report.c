@@ -18,11 +18,14 @@ int fake_cuda_report(FILE *to) {
     fake_cuda_drain();
     fake_lock();
     for (size_t i = 0; i < fake.n_blocks; ++i) fake_check_red_zones_locked(fake.blocks[i]);
-    const int wrongs = fake.wrongs, current = fake_thread.n;
+    const int wrongs = fake.wrongs, current = fake_thread.n,
+              mode = fake_thread.capture_mode != DTP_CU_CAPTURE_GLOBAL;
     fake_unlock();
     const fake_cuda_stats_t alive = fake_cuda_stats();
     int n = tell(to, wrongs, "wrong uses");
     n += tell(to, current, "contexts left current on this thread");
+    n += tell(to, mode, "mode of captures was not restored on this thread");
+    n += tell(to, alive.graphs, "graphs were not destroyed");
     n += tell(to, alive.blocks, "blocks of device memory were not freed");
     n += tell(to, alive.host_blocks, "blocks of pinned memory were not freed");
     n += tell(to, alive.streams, "streams were not destroyed");

@@ -18,6 +18,8 @@ static pthread_key_t thread_end;
 static void end_of_thread(void *thread) {
     pthread_mutex_lock(&fake.lock);
     if (((fake_thread_t *)thread)->n) fake_wrong_locked("a thread ends with a context left current");
+    if (((fake_thread_t *)thread)->capture_mode != DTP_CU_CAPTURE_GLOBAL)
+        fake_wrong_locked("a thread ends, and its mode of captures is not restored");
     pthread_mutex_unlock(&fake.lock);
 }
 
@@ -110,6 +112,11 @@ bool fake_is_sticky(dtp_cu_result_t result) {
     switch (result) {
     case DTP_CU_ILLEGAL_ADDRESS:
     case DTP_CU_ECC_UNCORRECTABLE:
+    case DTP_CU_NVLINK_UNCORRECTABLE:
+    case DTP_CU_CONTAINED:
+    case DTP_CU_TENSOR_MEMORY_LEAK:
+    case DTP_CU_MPS_CLIENT_TERMINATED:
+    case DTP_CU_EXTERNAL_DEVICE:
     case DTP_CU_LAUNCH_TIMEOUT:
     case DTP_CU_ASSERT:
     case DTP_CU_HARDWARE_STACK_ERROR:
@@ -155,7 +162,9 @@ static dtp_cu_result_t begin_locked(const char *call, unsigned needs) {
         return fake.fail_with;
     }
     const bool looks = needs & (FAKE_NEEDS_CTX | FAKE_ANY_CTX) && !(needs & FAKE_RELEASES);
-    return looks && ctx ? ctx->sticky : DTP_CU_SUCCESS;
+    if (looks && ctx && ctx->sticky) return ctx->sticky;
+    return needs & FAKE_UNSAFE && fake_is_unsafe_locked(call) ? DTP_CU_STREAM_CAPTURE_UNSUPPORTED
+                                                              : DTP_CU_SUCCESS;
 }
 
 dtp_cu_result_t fake_enter(const char *call, unsigned needs) {
@@ -190,6 +199,7 @@ void fake_cuda_reset(void) {
     fake_cuda_drain();
     fake_threads_stop();
     fake_lock();
+    fake_captures_reset_locked();
     fake_streams_reset_locked();
     fake_modules_reset_locked();
     fake_pools_reset_locked();
@@ -204,7 +214,7 @@ void fake_cuda_reset(void) {
     fake.calls = fake.wrongs = 0;
     fake.ignored = NULL;
     fake.trap[0] = '\0';
-    fake_thread = (fake_thread_t){.n = 0};
+    fake_thread = (fake_thread_t){.capture_mode = DTP_CU_CAPTURE_GLOBAL};
     defaults_locked();
     fake_unlock();
 }
@@ -290,6 +300,8 @@ int64_t fake_cuda_calls(void) {
     fake_unlock();
     return calls;
 }
+
+bool fake_cuda_calls_host(void) { return fake_thread.in_host_fn; }
 
 int fake_cuda_wrongs(void) {
     fake_lock();

@@ -1,5 +1,6 @@
 /* Streams of the fake driver: queues, slots, what comes after what, and waiting. */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "gpu/fake/calls.h"
@@ -74,6 +75,16 @@ fake_stream_t *fake_stream_find_locked(dtp_cu_stream_t handle, const char *call)
     return NULL;
 }
 
+fake_stream_t *fake_stream_use_locked(dtp_cu_stream_t handle, const char *call) {
+    fake_stream_t *s = fake_stream_find_locked(handle, call);
+    fake.no_stream = !s ? DTP_CU_INVALID_HANDLE
+                     : s->legacy && fake_legacy_is_barred_locked(s->ctx, call, true)
+                         ? DTP_CU_STREAM_CAPTURE_IMPLICIT
+                     : s->capture && fake_capture_is_invalid(s->capture) ? DTP_CU_STREAM_CAPTURE_INVALIDATED
+                                                                         : DTP_CU_SUCCESS;
+    return fake.no_stream ? NULL : s;
+}
+
 dtp_cu_result_t fake_cuStreamCreate(dtp_cu_stream_t *stream, unsigned flags) {
     const dtp_cu_result_t result = fake_enter("cuStreamCreate", FAKE_CALL);
     if (result) return result;
@@ -96,6 +107,7 @@ dtp_cu_result_t fake_cuStreamDestroy(dtp_cu_stream_t handle) {
     if (result) return result;
     fake_stream_t *s = fake_stream_find_locked(handle, "cuStreamDestroy");
     if (!s || s->legacy || s->per_thread) return fake_leave(DTP_CU_INVALID_HANDLE);
+    fake_capture_stream_ends_locked(s);
     s->destroyed = true;
     --fake.stats.streams;
     if (!s->head) fake_stream_forget_locked(s);
@@ -121,8 +133,13 @@ dtp_cu_result_t fake_cuStreamGetCtx(dtp_cu_stream_t handle, dtp_cu_ctx_t *ctx) {
 dtp_cu_result_t fake_cuStreamIsCapturing(dtp_cu_stream_t handle, dtp_cu_capture_t *status) {
     const dtp_cu_result_t result = fake_enter("cuStreamIsCapturing", FAKE_CALL);
     if (result) return result;
-    if (!fake_stream_find_locked(handle, "cuStreamIsCapturing")) return fake_leave(DTP_CU_INVALID_VALUE);
-    *status = 0;
+    const fake_stream_t *s = fake_stream_find_locked(handle, "cuStreamIsCapturing");
+    if (!s) return fake_leave(DTP_CU_INVALID_VALUE);
+    if (s->legacy && fake_legacy_is_barred_locked(s->ctx, "cuStreamIsCapturing", false))
+        return fake_leave(DTP_CU_STREAM_CAPTURE_IMPLICIT);
+    *status = !s->capture                           ? 0
+              : fake_capture_is_invalid(s->capture) ? FAKE_CU_CAPTURE_INVALID
+                                                    : FAKE_CU_CAPTURE_ACTIVE;
     return fake_leave(DTP_CU_SUCCESS);
 }
 
@@ -137,6 +154,7 @@ fake_item_t *fake_item_new(fake_work_t work) {
 void fake_item_free_locked(fake_item_t *item) {
     fake_moment_release_locked(item->moment);
     if (item->kernel) fake_kernel_release_locked(item->kernel);
+    if (item->graph) fake_graph_release_locked(item->graph);
     free(item->bytes_of);
     free(item->params);
     free(item);
@@ -151,6 +169,10 @@ static void order_locked(const fake_stream_t *s, fake_item_t *item) {
 }
 
 uint64_t fake_submit_locked(fake_stream_t *s, fake_item_t *item) {
+    if (s->capture) {
+        fake_capture_add_locked(s, item);
+        return 0;
+    }
     item->seq = ++fake.submitted[s->slot];
     item->host = fake.host;
     order_locked(s, item);
@@ -232,17 +254,63 @@ void fake_wait_idle_locked(void) {
     }
 }
 
+/* What is still to be done in a context, by slot; how many items are done. */
+static uint64_t left_locked(const fake_ctx_t *ctx, const fake_clock_t *until, const fake_stream_t **first) {
+    uint64_t done = 0;
+    *first = NULL;
+    for (int i = 0; i < FAKE_MAX_STREAMS; ++i) done += fake.completed[i];
+    for (const fake_stream_t *s = fake.streams; s; s = s->next)
+        if (s->ctx == ctx && fake.completed[s->slot] < until->of[s->slot]) *first = s;
+    return done;
+}
+
+/* A stream of the context that waits for a word which is not there; NULL: none does. */
+static const fake_stream_t *parked_locked(const fake_ctx_t *ctx) {
+    const fake_stream_t *s = fake.streams;
+    while (s && !(s->ctx == ctx && s->head && s->head->work == FAKE_WAIT_VALUE &&
+                  !fake_value_is_there_locked(s->head)))
+        s = s->next;
+    return s;
+}
+
+/* What is enqueued later is not waited for. A word that is not there after so long will not be written, since the thread that would
+ * write it waits here. */
+void fake_wait_for_context_locked(const fake_ctx_t *ctx, const char *call) {
+    enum { LONG_NS = 500000000 };
+    if (!ctx || fake.hold || fake_random_locked() % 2) return;
+    fake_clock_t until;
+    memcpy(until.of, fake.submitted, sizeof until.of);
+    const fake_stream_t *s;
+    uint64_t done = left_locked(ctx, &until, &s);
+    while (s && !ctx->sticky && !fake.hold) {
+        struct fake_waiter waiter = {fake.waiters, s->slot, until.of[s->slot]}, **link = &fake.waiters;
+        fake.waiters = &waiter;
+        pthread_cond_signal(&fake.work);
+        const int64_t until_ns = fake_now_ns() + LONG_NS;
+        const struct timespec t = {until_ns / 1000000000, until_ns % 1000000000};
+        const bool late = pthread_cond_timedwait(&fake.done, &fake.lock, &t) != 0;
+        while (*link != &waiter) link = &(*link)->next;
+        *link = waiter.next;
+        const uint64_t before = done;
+        done = left_locked(ctx, &until, &s);
+        if (!late || done != before || !parked_locked(ctx)) continue;
+        fake_wrong_locked("%s waits for the device, where a stream waits for a word of the host", call);
+        return;
+    }
+}
+
 /* How far a stream must come so that all is done that was enqueued on it; on the legacy stream that is a new item. */
 static uint64_t last_item_locked(fake_stream_t *s) {
     return s->legacy ? fake_submit_locked(s, fake_item_new(FAKE_MARK)) : fake.submitted[s->slot];
 }
 
 dtp_cu_result_t fake_cuStreamSynchronize(dtp_cu_stream_t handle) {
-    const dtp_cu_result_t result = fake_enter("cuStreamSynchronize", FAKE_CALL);
+    dtp_cu_result_t result = fake_enter("cuStreamSynchronize", FAKE_CALL | FAKE_UNSAFE);
     if (result) return result;
     if (fake_ignores_locked("cuStreamSynchronize")) return fake_leave(DTP_CU_SUCCESS);
     fake_stream_t *s = fake_stream_find_locked(handle, "cuStreamSynchronize");
     if (!s) return fake_leave(DTP_CU_INVALID_HANDLE);
+    if ((result = fake_stream_not_captured_locked(s, "cuStreamSynchronize"))) return fake_leave(result);
     fake_ctx_t *ctx = s->ctx;
     const int slot = s->slot;
     ++fake.stats.waits;
@@ -263,11 +331,12 @@ static bool is_done_locked(const fake_stream_t *s) {
 }
 
 dtp_cu_result_t fake_cuStreamQuery(dtp_cu_stream_t handle) {
-    const dtp_cu_result_t result = fake_enter("cuStreamQuery", FAKE_CALL);
+    dtp_cu_result_t result = fake_enter("cuStreamQuery", FAKE_CALL | FAKE_UNSAFE);
     if (result) return result;
     if (fake_ignores_locked("cuStreamQuery")) return fake_leave(DTP_CU_SUCCESS);
     const fake_stream_t *s = fake_stream_find_locked(handle, "cuStreamQuery");
     if (!s) return fake_leave(DTP_CU_INVALID_HANDLE);
+    if ((result = fake_stream_not_captured_locked(s, "cuStreamQuery"))) return fake_leave(result);
     if (!is_done_locked(s)) {
         fake_nudge_locked();
         return fake_leave(DTP_CU_NOT_READY);

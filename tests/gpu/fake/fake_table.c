@@ -19,12 +19,13 @@ static const struct {
 
 const dtp_cu_t *fake_cuda_table(void) { return &table; }
 
-/* How often each was called. */
-static int64_t counts[sizeof calls / sizeof *calls];
+/* How often each was called; behind them, those that are not of the table. */
+enum { CALLS = sizeof calls / sizeof *calls };
+static int64_t counts[CALLS + 1];
 
 static int64_t *count_of(const char *call) {
     size_t i = 0;
-    while (i + 1 < sizeof calls / sizeof *calls && strcmp(calls[i].name, call) != 0) ++i;
+    while (i < CALLS && strcmp(calls[i].name, call) != 0) ++i;
     return &counts[i];
 }
 void fake_count_locked(const char *call) { ++*count_of(call); }

@@ -7,6 +7,7 @@
 /* Is the block there for the stream's present item, by what the stream knows? NULL, or what is wrong. */
 const char *fake_block_refused_locked(const fake_stream_t *s, const fake_block_t *b) {
     if (b->ctx != s->ctx) return "is of another device";
+    if (b->graph && b->graph != s->head->graph) return "is of a graph, and nothing else may use it";
     if (!b->live) return "is not allocated yet: nothing makes this stream wait for its allocation";
     if (!b->pool || fake.clock[s->slot].of[b->slot] >= b->seq) return NULL;
     return "may not be allocated yet: nothing makes this stream wait for its allocation";
@@ -60,6 +61,7 @@ static dtp_cu_result_t fill_locked(const fake_stream_t *s, const fake_item_t *it
 static dtp_cu_result_t alloc_locked(const fake_item_t *item) {
     fake_block_t *b = fake_block_find_locked(item->to, 0);
     b->live = true;
+    if (b->graph) memset(b->set, 0, b->bytes); /* of each launch anew */
     return DTP_CU_SUCCESS;
 }
 
@@ -68,6 +70,10 @@ static dtp_cu_result_t free_locked(const fake_stream_t *s, const fake_item_t *it
     fake_block_t *b = fake_block_find_locked(item->to, 0);
     const char *refused = fake_block_refused_locked(s, b);
     const size_t bytes = b->bytes;
+    if (b->graph) { /* its addresses are kept for the next launch */
+        b->live = false;
+        return DTP_CU_SUCCESS;
+    }
     for (int i = 0; !refused && i < FAKE_MAX_STREAMS; ++i)
         if (b->used.of[i] > fake.clock[s->slot].of[i])
             refused = "is used by another stream: nothing makes the stream that frees wait for it";
@@ -101,6 +107,7 @@ dtp_cu_result_t fake_execute_locked(fake_stream_t *s, fake_item_t *item) {
 }
 
 void fake_drop_locked(fake_item_t *item) {
-    if (item->work == FAKE_FREE) fake_pool_block_gone_locked(fake_block_find_locked(item->to, 0));
+    if (item->work == FAKE_FREE && !item->graph)
+        fake_pool_block_gone_locked(fake_block_find_locked(item->to, 0));
     if (item->work == FAKE_RECORD) item->moment->done = true;
 }

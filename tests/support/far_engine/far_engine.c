@@ -146,6 +146,7 @@ const dtp_engine_vtbl_t far_engine_vtbl = {
     .free = far_free,
     .map = far_map,
     .unmap = far_unmap,
+    .write = far_write,
     .zero_pad = far_zero_pad,
     .copy = far_copy,
 };

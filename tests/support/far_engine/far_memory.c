@@ -183,6 +183,11 @@ dnnl_tp_status_t far_unmap(dnnl_tp_engine_t engine, void *handle, size_t bytes, 
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t far_write(dnnl_tp_engine_t engine, void *handle, const void *data, size_t bytes) {
+    if (bytes) memcpy(far_translate(engine->index, handle, bytes, "write"), data, bytes);
+    return dnnl_tp_success;
+}
+
 /* ---- For tests --------------------------------------------------------------------------------------- */
 
 bool far_fail_alloc(int64_t n) { return atomic_exchange(&fail_at, n) >= 0; }

@@ -18,6 +18,7 @@ typedef struct {
 void *far_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed);
 void far_free(dnnl_tp_engine_t engine, void *handle);
 dnnl_tp_status_t far_map(dnnl_tp_engine_t engine, void *handle, size_t bytes, void **mapped);
+dnnl_tp_status_t far_write(dnnl_tp_engine_t engine, void *handle, const void *data, size_t bytes);
 dnnl_tp_status_t far_unmap(dnnl_tp_engine_t engine, void *handle, size_t bytes, void *mapped);
 /* Where the engine's threads find bytes that begin at handle, all in one block of the device; ends the process. */
 void *far_translate(size_t device, const void *handle, size_t bytes, const char *what);
