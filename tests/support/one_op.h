@@ -13,8 +13,9 @@ typedef struct {
     const void *data;
 } test_tensor_t;
 
-/* out: room for bytes, at least those of the result, which are filled before; threads: of a pool. The status is that of the
- * first run that fails; what comes before a run has to succeed. */
+/* On the engine that the program tests (upload.h). out: room for bytes, at least those of the result, which are filled before;
+ * threads: of a pool. The status is that of the first run that fails; what comes before a run has to succeed, but that an engine
+ * with a memory of its own may lack an implementation: unimplemented. */
 dnnl_tp_status_t test_one_op(dnnl_tp_op_kind_t kind, int nattr, const dnnl_tp_op_attr_t *attr, int nin,
                              const test_tensor_t *in, void *out, size_t bytes, int threads);
 

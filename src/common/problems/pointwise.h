@@ -3,16 +3,8 @@
 #define DTP_COMMON_PROBLEMS_POINTWISE_H
 
 #include "common/primitive/op_desc.h"
+#include "common/problems/pointwise_functions.h"
 
-/* select: src0 != 0 ? src1 : src2, src0 boolean; cast: src0 in the type of dst, towards zero, limited to what the type can
- * hold and 0 for what is no number, among integers modulo 2^bits. */
-typedef enum {
-    DTP_PW_select,
-    DTP_PW_cast,
-#define DTP_PW(name, nsrc, types, result, expression) DTP_PW_##name,
-#include "common/problems/pointwise.inc"
-    DTP_PW_COUNT
-} dtp_pointwise_fn_t;
 /* Does a function of pointwise.inc take sources of this type? Is its result boolean? */
 bool dtp_pointwise_takes(int fn, dnnl_tp_data_type_t type);
 bool dtp_pointwise_is_truth(int fn);

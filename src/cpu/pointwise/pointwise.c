@@ -4,7 +4,6 @@
 
 #include "common/primitive/primitive_desc.h"
 #include "cpu/elementwise/boxes.h"
-#include "cpu/pointwise/functions.h"
 #include "threading/base/parallel.h"
 
 /* x, y, z: sources; to: the result; s: steps in elements, of the result first. */

@@ -12,6 +12,7 @@
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "exec/run/executable.h"
 #include "support/check.h"
+#include "support/upload.h"
 
 #define OK(expr) assert_int_equal(expr, dnnl_tp_success)
 enum { N = 2, H = 5, W = 3, C = 7, ELEMS = N * H * W * C };
@@ -76,7 +77,7 @@ static void check(net_t *n, dnnl_tp_value_t out, int64_t elems, int copies) {
     static float got[2][ROOM];
     dnnl_tp_engine_t engine;
     dnnl_tp_stream_t stream;
-    OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    OK(dnnl_tp_engine_create(&engine, test_engine_kind(), 0));
     OK(dnnl_tp_stream_create(&stream, engine, 0));
     OK(dnnl_tp_graph_output(n->g, out, "out"));
     for (int k = 0; k < 2; ++k) {
@@ -85,7 +86,7 @@ static void check(net_t *n, dnnl_tp_value_t out, int64_t elems, int copies) {
         dnnl_tp_executable_t e;
         OK(dnnl_tp_executable_compile(&e, n->g, engine, 0, NULL, &opts));
         memset(got[k], 0xff, sizeof got[k]);
-        OK(dnnl_tp_executable_run(e, stream, 2, (void *[]){x_data, y_data}, 1, (void *[]){got[k]}, NULL));
+        OK(test_run_graph(e, stream, 2, (void *[]){x_data, y_data}, 1, (void *[]){got[k]}, NULL));
         if (!k) assert_int_equal(count(e, "copy") + count(e, "static_transpose"), copies);
         OK(dnnl_tp_executable_destroy(e));
     }

@@ -6,6 +6,7 @@
 
 #include "support/check.h"
 #include "support/one_op.h"
+#include "support/upload.h"
 
 enum { A = 3, B = 70, C = 5, N = A * B * C };
 static int64_t s64[N];
@@ -15,6 +16,13 @@ static dnnl_tp_status_t run(dnnl_tp_op_kind_t kind, int naxes, const int64_t *ax
                             void *out, size_t bytes, int threads) {
     const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_axes, dnnl_tp_op_attr_s64, naxes, axes};
     return test_one_op(kind, 1, &attr, 1, in, out, bytes, threads);
+}
+
+/* f64 and roots of integers are the CPU's alone. */
+static bool is_served(dnnl_tp_status_t status) {
+    if (status == dnnl_tp_unimplemented && test_engine_kind() != dnnl_tp_cpu) return false;
+    CHECK_OK(status);
+    return true;
 }
 
 static void test_axes(void **state) {
@@ -46,9 +54,9 @@ static void test_axes(void **state) {
                 CHECK_OK(run(what ? dnnl_tp_op_reduce_max : dnnl_tp_op_reduce_sum, n, axes, &x, got,
                              sizeof got, threads));
                 assert_memory_equal(got, want, sizeof *got * (size_t)results);
-                CHECK_OK(run(what ? dnnl_tp_op_reduce_prod : dnnl_tp_op_reduce_sum, n, axes, &y, got_f,
-                             sizeof got_f, threads));
-                assert_memory_equal(got_f, want_f, sizeof *got_f * (size_t)results);
+                if (is_served(run(what ? dnnl_tp_op_reduce_prod : dnnl_tp_op_reduce_sum, n, axes, &y, got_f,
+                                  sizeof got_f, threads)))
+                    assert_memory_equal(got_f, want_f, sizeof *got_f * (size_t)results);
             }
         }
 }
@@ -58,8 +66,7 @@ static void one(dnnl_tp_op_kind_t kind, dnnl_tp_data_type_t type, int64_t n, con
     uint8_t got[64];
     const int64_t axis = 0;
     const test_tensor_t in = {type, 1, {n}, data};
-    CHECK_OK(run(kind, 1, &axis, &in, got, sizeof got, 1));
-    assert_memory_equal(got, want, size);
+    if (is_served(run(kind, 1, &axis, &in, got, sizeof got, 1))) assert_memory_equal(got, want, size);
 }
 
 static void test_types(void **state) {
@@ -75,11 +82,10 @@ static void test_types(void **state) {
     one(dnnl_tp_op_reduce_min, dnnl_tp_boolean, 3, (const uint8_t[]){1, 7, 0}, &(uint8_t){0}, 1);
     one(dnnl_tp_op_reduce_max, dnnl_tp_s64, 0, wide, &(int64_t){INT64_MIN}, 8);
     one(dnnl_tp_op_reduce_min, dnnl_tp_f64, 0, wide, &(double){INFINITY}, 8);
-    double got;
+    double got = NAN;
     const int64_t axis = 0;
     const test_tensor_t in = {dnnl_tp_f64, 1, {3}, (const double[]){1, NAN, 2}};
-    CHECK_OK(run(dnnl_tp_op_reduce_max, 1, &axis, &in, &got, sizeof got, 1));
-    assert_true(isnan(got));
+    if (is_served(run(dnnl_tp_op_reduce_max, 1, &axis, &in, &got, sizeof got, 1))) assert_true(isnan(got));
 }
 
 static int setup(void **state) {
