@@ -9,6 +9,7 @@
 #include "common/problems/attention.h"
 #include "common/problems/gather.h"
 #include "common/problems/pool_normalize.h"
+#include "exec/run/executable.h"
 #include "gpu/gpu_world.h"
 #include "support/tensor.h"
 #include "support/upload.h"
@@ -81,20 +82,67 @@ static dtp_md_t dense(int ndims, const int64_t *dims, dnnl_tp_data_type_t dt) {
 
 /* ---- Attention ----------------------------------------------------------------------------------------- */
 
+typedef enum {
+    USUAL,
+    NAN_QUERY, /* the second one of each sequence */
+    NAN_KEYS,  /* the first STEP of the first sequence */
+    LOW_KEYS,  /* every other key of the first sequence, and all of the second, give scores of -infinity */
+    LATE_KEYS  /* the first STEP of each sequence are masked */
+} odd_t;
+enum { STEP = 64 }; /* keys that kernels take at a time */
 typedef struct {
     int heads;
     int64_t b, s, d;
     int64_t gap;       /* elements between rows: not all alignments */
     bool mask, packed; /* packed: the second sequence is empty, three rows belong to nobody */
     bool bad;          /* offsets do not fit: zeros */
+    odd_t odd;
+    int64_t shift; /* elements in front of each tensor */
 } attention_t;
 static const attention_t attentions[] = {
-    {2, 2, 20, 32, 0, true, false, false},  {1, 1, 70, 64, 8, false, false, false},
-    {3, 1, 17, 16, 0, false, false, false}, {1, 1, 130, 128, 0, false, false, false},
-    {2, 1, 9, 80, 3, false, false, false},  {1, 2, 66, 48, 0, true, false, false},
-    {2, 2, 5, 5, 0, true, false, false},    {1, 1, 3, 200, 0, false, false, false},
-    {2, 5, 70, 32, 0, false, true, false},  {1, 40, 3, 24, 0, false, true, false},
-    {1, 3, 8, 37, 0, false, true, false},   {2, 3, 70, 32, 0, false, true, true},
+    {2, 2, 20, 32, 0, true, false, false, USUAL, 0},
+    {1, 1, 70, 64, 8, false, false, false, USUAL, 0},
+    {3, 1, 17, 16, 0, false, false, false, USUAL, 0},
+    {1, 1, 130, 128, 0, false, false, false, USUAL, 0},
+    {2, 1, 9, 80, 3, false, false, false, USUAL, 0},
+    {1, 2, 66, 48, 0, true, false, false, USUAL, 0},
+    {2, 2, 5, 5, 0, true, false, false, USUAL, 0},
+    {1, 1, 3, 200, 0, false, false, false, USUAL, 0},
+    {2, 5, 70, 32, 0, false, true, false, USUAL, 0},
+    {1, 40, 3, 24, 0, false, true, false, USUAL, 0},
+    {1, 3, 8, 37, 0, false, true, false, USUAL, 0},
+    {2, 3, 70, 32, 0, false, true, true, USUAL, 0},
+    /* Around the tiles: queries and keys, columns, rows that are aligned or are not. */
+    {1, 1, 1, 4, 0, false, false, false, USUAL, 0},
+    {2, 1, 16, 8, 0, true, false, false, USUAL, 0},
+    {1, 1, 31, 28, 0, true, false, false, USUAL, 0},
+    {1, 1, 32, 33, 0, false, false, false, USUAL, 0},
+    {1, 1, 33, 36, 4, true, false, false, USUAL, 0},
+    {1, 1, 63, 60, 2, false, false, false, USUAL, 0},
+    {1, 1, 64, 64, 0, true, false, false, USUAL, 0},
+    {1, 1, 65, 68, 0, true, false, false, USUAL, 0},
+    {1, 1, 97, 124, 0, false, false, false, USUAL, 0},
+    {1, 1, 129, 32, 1, true, false, false, USUAL, 0},
+    {1, 1, 33, 127, 0, false, false, false, USUAL, 0},
+    {2, 1, 40, 64, 0, false, false, false, USUAL, 1},
+    {1, 1, 40, 32, 0, false, false, false, USUAL, 4},
+    {1, 1, 65, 256, 0, true, false, false, USUAL, 0},
+    {1, 4, 130, 20, 0, false, true, false, USUAL, 0},
+    {1, 3, 70, 128, 3, false, true, false, USUAL, 0},
+    {1, 64, 2, 8, 0, false, true, false, USUAL, 0},
+    {1, 3, 70, 60, 0, false, true, true, USUAL, 0},
+    /* Not numbers. */
+    {2, 2, 10, 32, 0, false, false, false, NAN_QUERY, 0},
+    {1, 2, 70, 64, 0, true, false, false, NAN_QUERY, 0},
+    {1, 2, 10, 200, 0, false, false, false, NAN_QUERY, 0},
+    {2, 1, 70, 32, 0, false, false, false, NAN_KEYS, 0},
+    {1, 1, 70, 128, 0, false, false, false, NAN_KEYS, 0},
+    {1, 1, 70, 200, 0, false, false, false, NAN_KEYS, 0},
+    {1, 2, 70, 32, 0, false, false, false, LOW_KEYS, 0},
+    {1, 2, 10, 200, 0, false, false, false, LOW_KEYS, 0},
+    {1, 1, 70, 64, 0, true, false, false, LATE_KEYS, 0},
+    {1, 2, 64, 96, 0, true, false, false, LATE_KEYS, 0},
+    {1, 1, 70, 140, 0, true, false, false, LATE_KEYS, 0},
 };
 enum { MOST_SEQUENCES = 64 };
 
@@ -113,13 +161,29 @@ static void attend(const attention_t *c, const dtp_attention_desc_t *op, const f
     for (int64_t j = 0; j < keys; ++j) sum += p[j] = p[j] == -INFINITY ? 0 : exp(p[j] - most);
     for (int64_t k = 0; k < c->d; ++k) {
         want[k] = 0;
-        for (int64_t j = 0; j < keys && sum > 0; ++j)
+        for (int64_t j = 0; j < keys && sum != 0; ++j)
             want[k] += p[j] / sum * (double)x[2][(first + j) * ld + column + k];
     }
     free(p);
 }
 
-static void check_attention(const attention_t *c, int number, dnnl_tp_data_type_t dt) {
+/* What is not usual in the data of a case. */
+static void make_odd(const attention_t *c, int64_t ld, float *q, float *k, float *mask) {
+    for (int64_t b = 0; b < c->b; ++b)
+        for (int64_t i = 0; i < c->s; ++i) {
+            const int64_t at = b * c->s + i;
+            if (c->odd == NAN_QUERY && i == 1) q[at * ld] = NAN;
+            if (c->odd == NAN_KEYS && b == 0 && i < STEP) k[at * ld] = NAN;
+            if (c->odd == LATE_KEYS && i < STEP) mask[at] = -INFINITY;
+            if (c->odd == LOW_KEYS) {
+                q[at * ld] = 1;
+                if (b == 1 || (b == 0 && i % 2 == 0)) k[at * ld] = -INFINITY;
+            }
+        }
+}
+
+/* tf32: f32 may be rounded to it. */
+static void check_attention(const attention_t *c, int number, dnnl_tp_data_type_t dt, bool tf32) {
     test_rng_t r = test_rng((uint64_t)number);
     float offsets[MOST_SEQUENCES + 1] = {0};
     int64_t total = c->b * c->s;
@@ -139,25 +203,38 @@ static void check_attention(const attention_t *c, int number, dnnl_tp_data_type_
     op.scale = 1.f / sqrtf((float)c->d);
     if (c->packed) CHECK_OK(dtp_md_init_strides(&op.q, 2, dims2, dt, strides2));
     else CHECK_OK(dtp_md_init_strides(&op.q, 3, dims3, dt, strides3));
+    op.q.offset0 = c->shift;
     op.k = op.v = op.dst = op.q;
     if (c->mask) op.mask = dense(2, dims3, dnnl_tp_f32);
     if (c->packed) op.offsets = dense(1, &n1, dnnl_tp_s32);
-    float *q = values(&r, total * ld, 2), *k = values(&r, total * ld, 2), *v = values(&r, total * ld, 1);
-    float *o = values(&r, total * ld, 1), *mask = values(&r, total, 1);
-    for (int64_t i = 0; i < total * ld; ++i) o[i] = 776.f;
+    const int64_t all = c->shift + total * ld;
+    float *const qs = values(&r, all, 2), *const ks = values(&r, all, 2), *const vs = values(&r, all, 1);
+    float *const os = values(&r, all, 1), *const mask = values(&r, total, 1);
+    float *const q = qs + c->shift, *const k = ks + c->shift, *const v = vs + c->shift,
+                 *const o = os + c->shift;
+    for (int64_t i = 0; i < all; ++i) os[i] = 776.f;
     for (int64_t i = 0; i < total; ++i) mask[i] = test_rand(&r) % 4 ? 0.f : -INFINITY;
     for (int64_t i = 0; i < c->s && c->mask && c->b > 1; ++i)
         mask[c->s + i] = -INFINITY; /* nothing to see: zeros */
-    const host_t tensors[] = {{DNNL_TP_ARG_SRC_0, &op.q, q},
-                              {DNNL_TP_ARG_SRC_1, &op.k, k},
-                              {DNNL_TP_ARG_SRC_2, &op.v, v},
+    make_odd(c, ld, q, k, mask);
+    const host_t tensors[] = {{DNNL_TP_ARG_SRC_0, &op.q, qs},
+                              {DNNL_TP_ARG_SRC_1, &op.k, ks},
+                              {DNNL_TP_ARG_SRC_2, &op.v, vs},
                               {DNNL_TP_ARG_MULTIPLE_SRC, &op.mask, mask},
                               {DNNL_TP_ARG_MULTIPLE_SRC + 1, &op.offsets, offsets},
-                              {DNNL_TP_ARG_DST, &op.dst, o}};
-    const bool mma = dt != dnnl_tp_f32 && c->d % 8 == 0 && c->d <= 128;
-    run(&op.base, sizeof op, NULL, mma ? "cuda:mma" : "cuda:any", c->bad, 6, tensors);
-    /* Probabilities are rounded to the type, too. */
-    const double tol = dt == dnnl_tp_f32 ? 1e-5 : dt == dnnl_tp_bf16 ? 0x1p-7 : 0x1p-10;
+                              {DNNL_TP_ARG_DST, &op.dst, os}};
+    const bool any = c->d > 128 || (dt != dnnl_tp_f32 && c->d % 8 != 0);
+    dnnl_tp_primitive_attr_t attr;
+    CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
+    if (tf32) CHECK_OK(dnnl_tp_primitive_attr_set_fpmath_mode(attr, dnnl_tp_fpmath_mode_tf32));
+    run(&op.base, sizeof op, attr,
+        any                          ? "cuda:any"
+        : dt == dnnl_tp_f32 && !tf32 ? "cuda:tile"
+                                     : "cuda:mma",
+        c->bad, 6, tensors);
+    CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+    /* Probabilities are rounded to the type, too; in tf32 scores of up to 20 are products of rounded numbers. */
+    const double tol = tf32 ? 0x1p-8 : dt == dnnl_tp_f32 ? 1e-5 : dt == dnnl_tp_bf16 ? 0x1p-7 : 0x1p-10;
     double *want = calloc((size_t)c->d, sizeof *want);
     for (int64_t b = 0; b < c->b && !c->bad; ++b) {
         const int64_t first = c->packed ? (int64_t)offsets[b] : b * c->s;
@@ -167,7 +244,7 @@ static void check_attention(const attention_t *c, int number, dnnl_tp_data_type_
                 attend(c, &op, (const float *const[]){q, k, v}, mask, first, n, i, head, want);
                 for (int64_t x = 0; x < c->d; ++x) {
                     const double got = (double)o[(first + i) * ld + head * c->d + x];
-                    if (!(fabs(got - want[x]) <= tol))
+                    if (isnan(want[x]) ? !isnan(got) : !(fabs(got - want[x]) <= tol))
                         fail_msg("case %d: sequence %d row %d head %d column %d: %.9g, not %.9g", number,
                                  (int)b, (int)i, head, (int)x, got, want[x]);
                 }
@@ -177,14 +254,14 @@ static void check_attention(const attention_t *c, int number, dnnl_tp_data_type_
         for (int64_t x = 0; x < h; ++x)
             if (c->bad) assert_true(o[i * ld + x] == 0.f);
             else if (i >= total - 3) assert_true(o[i * ld + x] == 776.f);
-    free(want), free(q), free(k), free(v), free(o), free(mask);
+    free(want), free(qs), free(ks), free(vs), free(os), free(mask);
 }
 
 static void attention_all(void **state) {
     (void)state;
     static const dnnl_tp_data_type_t types[] = {dnnl_tp_f32, dnnl_tp_bf16, dnnl_tp_f16};
     for (size_t c = 0; c < sizeof attentions / sizeof *attentions; ++c)
-        for (int t = 0; t < 3; ++t) check_attention(&attentions[c], (int)c, types[t]);
+        for (int t = 0; t < 4; ++t) check_attention(&attentions[c], (int)c, types[t % 3], t == 3);
 }
 
 /* ---- Gather, pool_normalize ---------------------------------------------------------------------------- */
@@ -336,9 +413,43 @@ static void layouts_change_on_the_way(void **state) {
     CHECK_OK(dnnl_tp_engine_destroy(cpu));
 }
 
+/* ---- tf32 ---------------------------------------------------------------------------------------------- */
+
+/* A graph that is compiled for tf32 computes products of f32 with matrix instructions; one that is not does not. */
+static void graphs_in_tf32(void **state) {
+    (void)state;
+    enum { SIDE = 64, N = SIDE * SIDE };
+    static float x[N], y[2][N];
+    const dnnl_tp_dims_t dims = {SIDE, SIDE};
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t in, out;
+    dnnl_tp_stream_t s = gpu_stream();
+    test_rng_t r = test_rng(1);
+    for (int i = 0; i < N; ++i) x[i] = test_uniform(&r, -1, 1);
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_gpu));
+    CHECK_OK(dnnl_tp_graph_input(g, &in, "x", dnnl_tp_f32, 2, dims));
+    CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_matmul, "xx", 2, (dnnl_tp_value_t[]){in, in}, 0, NULL, 1, &out));
+    CHECK_OK(dnnl_tp_graph_output(g, out, "y"));
+    for (int tf32 = 0; tf32 < 2; ++tf32) {
+        const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
+                                             .fpmath_mode = tf32 ? dnnl_tp_fpmath_mode_tf32
+                                                                 : dnnl_tp_fpmath_mode_strict};
+        dnnl_tp_executable_t e;
+        CHECK_OK(dnnl_tp_executable_compile(&e, g, gpu, 0, NULL, &opts));
+        assert_string_equal(e->steps[0].work->prim[0]->pd->impl->name, tf32 ? "cuda:mma" : "cuda:simt");
+        CHECK_OK(test_run_graph(e, s, 1, (void *[]){x}, 1, (void *[]){y[tf32]}, NULL));
+        CHECK_OK(dnnl_tp_executable_destroy(e));
+    }
+    double worst = 0;
+    for (int i = 0; i < N; ++i) worst = fmax(worst, fabs((double)y[0][i] - (double)y[1][i]));
+    assert_true(worst > 1e-5 && worst < SIDE * 0x1p-10);
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, gpu_setup, gpu_teardown)
     const struct CMUnitTest tests[] = {TEST(attention_all), TEST(gather_rows), TEST(pool_normalize_all),
-                                       TEST(layouts_change_on_the_way)};
+                                       TEST(layouts_change_on_the_way), TEST(graphs_in_tf32)};
     return cmocka_run_group_tests_name("graph kinds", tests, NULL, NULL);
 }

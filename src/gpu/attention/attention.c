@@ -84,35 +84,63 @@ static dnnl_tp_status_t init(dtp_pd_t *pd) {
     return init_sequences(a, pd, d);
 }
 
+/* Rows of each tensor begin at a multiple of n elements, if the tensor does. */
+static bool rows_are_wide(const dtp_attention_args_t *a, int64_t n) {
+    const int64_t all =
+        a->batch_q | a->batch_k | a->batch_v | a->batch_dst | a->ldq | a->ldk | a->ldv | a->ld_dst;
+    return (all | a->d) % n == 0;
+}
+
+enum { MOST = 128 }; /* columns of a head that kernels with tiles take */
+
+/* The kernel <stem>_32, <stem>_64 or <stem>_128 for heads of d columns; its number. */
+static int size_of(int d) { return d <= 32 ? 32 : d <= 64 ? 64 : MOST; }
+static dnnl_tp_status_t sized_kernel(const dtp_pd_t *pd, plan_t *plan, const char *stem,
+                                     size_t shared_bytes) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "%s_%d", stem, size_of(plan->args.d));
+    plan->shared_bytes = (uint32_t)shared_bytes;
+    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_attention, name, shared_bytes, &plan->kernel);
+}
+
+enum { WIDE = 16 }; /* bytes that kernels move at once */
+
 static dnnl_tp_status_t attention_mma_init(dtp_pd_t *pd) {
     plan_t *plan = pd->plan;
     dtp_attention_args_t *a = &plan->args;
-    enum { ELEMENTS = 8, MOST = 128 }; /* of 16 bytes; of a head */
     DTP_TRY(init(pd));
-    DTP_DISPATCH(a->type != dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
-    DTP_DISPATCH(a->d % ELEMENTS == 0 && a->d <= MOST, UNSUPPORTED_SHAPE);
-    const int64_t all =
-        a->batch_q | a->batch_k | a->batch_v | a->batch_dst | a->ldq | a->ldk | a->ldv | a->ld_dst;
-    int size = 32;
-    while (size < a->d) size *= 2;
-    a->wide = all % ELEMENTS == 0;
-    plan->shared_bytes = (uint32_t)(2 * DTP_ATTENTION_KEYS * size * (int)sizeof(uint16_t));
-    char name[32];
-    (void)snprintf(name, sizeof name, "dtp_attention_mma_%d", size);
-    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_attention, name, plan->shared_bytes, &plan->kernel);
+    DTP_DISPATCH(a->type != dnnl_tp_f32 || dtp_gpu_allows_tf32(pd), UNSUPPORTED_DATA_TYPE);
+    const bool tf32 = a->type == dnnl_tp_f32;
+    const size_t size = tf32 ? sizeof(float) : sizeof(uint16_t), most = (size_t)size_of(a->d);
+    DTP_DISPATCH(a->d <= MOST && (tf32 || a->d % (WIDE / (int)size) == 0), UNSUPPORTED_SHAPE);
+    a->wide = rows_are_wide(a, WIDE / (int)size);
+    return tf32 ? sized_kernel(pd, plan, "dtp_attention_tf32",
+                               2 * DTP_ATTENTION_KEYS * (most + DTP_ATTENTION_PAD) * size)
+                : sized_kernel(pd, plan, "dtp_attention_mma", 2 * DTP_ATTENTION_KEYS * most * size);
+}
+
+static dnnl_tp_status_t attention_tile_init(dtp_pd_t *pd) {
+    plan_t *plan = pd->plan;
+    dtp_attention_args_t *a = &plan->args;
+    DTP_TRY(init(pd));
+    DTP_DISPATCH(a->type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(a->d <= MOST, UNSUPPORTED_SHAPE);
+    a->wide = rows_are_wide(a, WIDE / (int)sizeof(float));
+    return sized_kernel(pd, plan, "dtp_attention_tile",
+                        (size_t)DTP_ATTENTION_TILE_FLOATS(size_of(a->d)) * sizeof(float));
 }
 
 static dnnl_tp_status_t attention_any_init(dtp_pd_t *pd) {
     plan_t *plan = pd->plan;
     DTP_TRY(init(pd));
     DTP_DISPATCH(plan->args.d <= DTP_ATTENTION_MOST_D, UNSUPPORTED_SHAPE);
+    plan->args.wide = rows_are_wide(&plan->args, DTP_GPU_RUN);
     return dtp_gpu_kernel(pd, DTP_GPU_MODULE_attention, "dtp_attention_any", 0, &plan->kernel);
 }
 
 static dnnl_tp_status_t attention_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_attention_desc_t *d = (const dtp_attention_desc_t *)pd->op;
     const plan_t *plan = pd->plan;
-    enum { WIDE = 16 };
     dtp_attention_args_t a = plan->args;
     if (ctx->rows >= 0) a.n = (int32_t)ctx->rows;
     a.q = dtp_gpu_data(ctx, DTP_ATTENTION_Q, &d->q);
@@ -122,7 +150,7 @@ static dnnl_tp_status_t attention_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     if (!dtp_md_is_zero(&d->mask)) a.mask = dtp_gpu_data(ctx, DTP_ATTENTION_MASK, &d->mask);
     if (!dtp_md_is_zero(&d->offsets)) a.offsets = dtp_gpu_data(ctx, DTP_ATTENTION_OFFSETS, &d->offsets);
     a.wide = a.wide && dtp_gpu_is_aligned(a.q, WIDE) && dtp_gpu_is_aligned(a.k, WIDE) &&
-             dtp_gpu_is_aligned(a.v, WIDE) && dtp_gpu_is_aligned(a.dst, sizeof(uint32_t));
+             dtp_gpu_is_aligned(a.v, WIDE) && dtp_gpu_is_aligned(a.dst, WIDE);
     a.note = dtp_gpu_note(ctx);
     const int64_t groups = a.offsets ? a.groups + a.n : (int64_t)a.groups * a.n;
     const dtp_gpu_shape_t shape = {
@@ -132,6 +160,8 @@ static dnnl_tp_status_t attention_execute(const dtp_pd_t *pd, const dtp_exec_ctx
 
 static DTP_GPU_IMPL(attention_mma, "cuda:mma", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
                     .pd_init = attention_mma_init, .execute = attention_execute);
+static DTP_GPU_IMPL(attention_tile, "cuda:tile", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
+                    .pd_init = attention_tile_init, .execute = attention_execute);
 static DTP_GPU_IMPL(attention_any, "cuda:any", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
                     .pd_init = attention_any_init, .execute = attention_execute);
-DTP_GPU_LIST(attention, &dtp_gpu_attention_mma, &dtp_gpu_attention_any);
+DTP_GPU_LIST(attention, &dtp_gpu_attention_mma, &dtp_gpu_attention_tile, &dtp_gpu_attention_any);

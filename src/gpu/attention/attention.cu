@@ -1,150 +1,107 @@
 /* Attention per head: softmax(scale Q K^T + mask) V, with the softmax kept up to date from step to step of keys, so that scores stay in
  * registers. A block has DTP_ATTENTION_QUERIES queries of a head of a sequence.
  *
- * Tensor cores (bf16, f16; d a multiple of 16 up to 128): each warp has 16 queries. Other types and sizes: a warp takes its queries one by
- * one. Masked keys (-infinity) count nothing; a query without a key gives zeros. */
-#include "gpu/attention/attention_args.h"
-#include "gpu/device/finding.cuh"
-#include "gpu/device/groups.cuh"
-
-enum {
-    THREADS = DTP_ATTENTION_THREADS,
-    QUERIES = DTP_ATTENTION_QUERIES,
-    KEYS = DTP_ATTENTION_KEYS,
-    WARPS = THREADS / DTP_WARP
-};
-
-/* ---- Where a block works ------------------------------------------------------------------------------ */
-
-typedef struct {
-    int sequence, head;
-    int query, queries; /* the block's first one in its sequence, and how many */
-    int keys;
-    int64_t first; /* row of the sequence, where there are offsets */
-    int bad;       /* offset that does not fit: rows from `first` on become zeros; DTP_NONE: all fit */
-} place_t;
-
-/* The sequence in which the group of queries with that number lies, by all lanes of each warp. */
-DTP_DEVICE place_t packed_place(const dtp_attention_args_t &a, int group) {
-    place_t p = {};
-    const int lane = (int)threadIdx.x % DTP_WARP;
-    for (int base = 0; base < a.n; base += DTP_WARP) {
-        const int i = base + lane, length = i < a.n ? a.offsets[i + 1] - a.offsets[i] : 0;
-        const int own = (length + QUERIES - 1) / QUERIES;
-        int sum = own;
-#pragma unroll
-        for (int step = 1; step < DTP_WARP; step *= 2) {
-            const int below = __shfl_up_sync(0xffffffff, sum, step);
-            if (lane >= step) sum += below;
-        }
-        const unsigned has = __ballot_sync(0xffffffff, group < sum);
-        if (has) {
-            const int at = __ffs((int)has) - 1;
-            p.sequence = base + at;
-            p.query = (group - __shfl_sync(0xffffffff, sum - own, at)) * QUERIES;
-            p.first = a.offsets[p.sequence];
-            p.keys = a.offsets[p.sequence + 1] - (int)p.first;
-            p.queries = min(QUERIES, p.keys - p.query);
-            return p;
-        }
-        group -= __shfl_sync(0xffffffff, sum, DTP_WARP - 1);
-    }
-    return p;
-}
-
-DTP_DEVICE place_t place_of(const dtp_attention_args_t &a, int *room) {
-    const int head = (int)blockIdx.x % a.heads, group = (int)blockIdx.x / a.heads;
-    place_t p = {};
-    const int bad = a.offsets ? dtp_bad_offset(a.offsets, a.n, a.sq, a.note, room) : DTP_NONE;
-    if (!a.offsets) {
-        p.sequence = group / a.groups;
-        p.query = group % a.groups * QUERIES;
-        p.queries = min(QUERIES, a.sq - p.query);
-        p.keys = a.sk;
-    } else if (bad != DTP_NONE) {
-        p.first = (int64_t)group * QUERIES;
-        p.queries = (int)max((int64_t)0, min((int64_t)QUERIES, a.sq - p.first));
-    } else {
-        p = packed_place(a, group);
-    }
-    p.head = head;
-    p.bad = bad;
-    return p;
-}
-
-/* Offsets of the block's first query, of the first key and value, of the first row of dst. */
-typedef struct {
-    int64_t q, k, v, dst;
-} origin_t;
-DTP_DEVICE origin_t origin_of(const dtp_attention_args_t &a, const place_t &p) {
-    const int64_t batch = a.offsets ? 0 : p.sequence, column = (int64_t)p.head * a.d, row = p.first + p.query;
-    const origin_t o = {
-        batch * a.batch_q + row * a.ldq + column, batch * a.batch_k + p.first * a.ldk + column,
-        batch * a.batch_v + p.first * a.ldv + column, batch * a.batch_dst + row * a.ld_dst + column};
-    return o;
-}
-
-/* What a block does where offsets do not fit. */
-DTP_DEVICE void write_zeros(const dtp_attention_args_t &a, const place_t &p) {
-    const int64_t dst = origin_of(a, p).dst;
-    for (int i = (int)threadIdx.x; i < p.queries * a.d; i += THREADS)
-        dtp_store_one(a.type, a.dst, dst + i / a.d * a.ld_dst + i % a.d, 0.f);
-    dtp_note_offset(a.note, a.offsets, p.bad, a.sq);
-}
+ * f32 with d up to 128: f32.cuh. Tensor cores (bf16, f16; d a multiple of 8 up to 128): each warp has 16 queries. Other types and sizes: a
+ * warp takes a few queries at a time. Masked keys (-infinity) count nothing; a query without a key gives zeros; NaN gives NaN. */
+#include "gpu/attention/f32.cuh"
 
 /* ---- Any type ----------------------------------------------------------------------------------------- */
 
-/* A step of DTP_WARP keys, one for each lane. Lanes hold every DTP_WARP-th column of the sums. */
-DTP_KERNEL_FITTED(dtp_attention_any, dtp_attention_args_t, THREADS, 1) {
-    enum { PARTS = DTP_ATTENTION_MOST_D / DTP_WARP };
-    __shared__ int room;
-    __shared__ float queries[WARPS][DTP_ATTENTION_MOST_D];
-    const float none = -__int_as_float(0x7f800000);
-    const place_t p = place_of(a, &room);
-    if (p.bad != DTP_NONE) {
-        write_zeros(a, p);
-        return;
+/* Queries that a warp takes at a time, so that it reads keys and values once for them. */
+enum { TOGETHER = 4 };
+
+/* Products of a key and of the queries, which have zeros behind their d elements. aligned: runs of the key are. */
+template <class T>
+DTP_DEVICE void products(const T *key, const float (*query)[DTP_ATTENTION_MOST_D], int d, bool aligned,
+                         float (&y)[TOGETHER]) {
+#pragma unroll 2
+    for (int c = 0; c < d; c += DTP_GPU_RUN) {
+        float x[DTP_GPU_RUN];
+        dtp_load_run<T, DTP_GPU_RUN, DTP_GPU_RUN>(key, c, 1, aligned, d - c, x);
+#pragma unroll
+        for (int r = 0; r < TOGETHER; ++r) {
+            const float4 q = *(const float4 *)(query[r] + c);
+            y[r] = fmaf(q.w, x[3], fmaf(q.z, x[2], fmaf(q.y, x[1], fmaf(q.x, x[0], y[r]))));
+        }
     }
-    if (p.queries <= 0) return;
+}
+
+/* A step of DTP_WARP keys, one for each lane. Lanes hold every DTP_WARP-th column of the sums. queries: room of the warp. */
+template <class T>
+DTP_DEVICE void attention_any(const dtp_attention_args_t &a, const place_t &p,
+                              float (*queries)[DTP_ATTENTION_MOST_D]) {
+    enum { PARTS = DTP_ATTENTION_MOST_D / DTP_WARP };
     const origin_t o = origin_of(a, p);
     const int warp = (int)threadIdx.x / DTP_WARP, lane = (int)threadIdx.x % DTP_WARP;
+    const T *q = (const T *)a.q + o.q, *k = (const T *)a.k + o.k, *v = (const T *)a.v + o.v;
     const float *mask = a.mask ? a.mask + p.sequence * a.mask_batch : nullptr;
-    for (int i = warp; i < p.queries; i += WARPS) {
-        for (int c = lane; c < a.d; c += DTP_WARP)
-            queries[warp][c] = dtp_load_one(a.type, a.q, o.q + i * a.ldq + c);
+    for (int first = warp * TOGETHER; first < p.queries; first += WARPS * TOGETHER) {
+        for (int r = 0; r < TOGETHER; ++r)
+            for (int c = lane; c < (a.d + DTP_GPU_RUN - 1) / DTP_GPU_RUN * DTP_GPU_RUN; c += DTP_WARP)
+                queries[r][c] =
+                    first + r < p.queries && c < a.d ? dtp_to_f32(q[(first + r) * a.ldq + c]) : 0.f;
         __syncwarp();
-        float largest = none, weight = 0, sum[PARTS] = {};
+        float largest[TOGETHER], weight[TOGETHER] = {}, sum[TOGETHER][PARTS] = {};
+#pragma unroll
+        for (int r = 0; r < TOGETHER; ++r) largest[r] = no_score();
         for (int base = 0; base < p.keys; base += DTP_WARP) {
             const int key = base + lane;
-            float score = 0;
-            if (key < p.keys)
-                for (int c = 0; c < a.d; ++c)
-                    score = fmaf(queries[warp][c], dtp_load_one(a.type, a.k, o.k + key * a.ldk + c), score);
-            score = key < p.keys ? score * a.scale + (mask ? mask[key * a.mask_row] : 0.f) : none;
-            const float top = fmaxf(largest, dtp_over_warp(dtp_max(), score));
-            if (top == none) continue;
-            const float shrink = expf(largest - top), part = expf(score - top);
-            weight = weight * shrink + dtp_over_warp(dtp_add(), part);
-            largest = top;
+            const float more = mask && key < p.keys ? mask[key * a.mask_row] : 0.f;
+            float part[TOGETHER] = {};
+            if (key < p.keys) products(k + key * a.ldk, queries, a.d, a.wide, part);
 #pragma unroll
-            for (int j = 0; j < PARTS; ++j) sum[j] *= shrink;
-            for (int k = 0; k < min(DTP_WARP, p.keys - base); ++k) {
-                const float by = __shfl_sync(0xffffffff, part, k);
-                if (by == 0.f) continue;
+            for (int r = 0; r < TOGETHER; ++r) {
+                const float score = key < p.keys ? part[r] * a.scale + more : no_score();
+                const float top = fmaxf(largest[r], dtp_over_warp(dtp_max(), score));
+                const float shrink = expf(largest[r] - base_of(top));
+                part[r] = expf(score - base_of(top));
+                weight[r] = weight[r] * shrink + dtp_over_warp(dtp_add(), part[r]);
+                largest[r] = top;
 #pragma unroll
-                for (int j = 0; j < PARTS; ++j)
-                    if (j * DTP_WARP + lane < a.d)
-                        sum[j] +=
-                            by * dtp_load_one(a.type, a.v, o.v + (base + k) * a.ldv + j * DTP_WARP + lane);
+                for (int j = 0; j < PARTS; ++j) sum[r][j] *= shrink;
+            }
+            for (int i = 0; i < min(DTP_WARP, p.keys - base); ++i) {
+                float by[TOGETHER];
+                bool counts = false;
+#pragma unroll
+                for (int r = 0; r < TOGETHER; ++r) {
+                    by[r] = __shfl_sync(0xffffffff, part[r], i);
+                    counts |= by[r] != 0.f;
+                }
+                if (!counts) continue;
+#pragma unroll
+                for (int j = 0; j < PARTS; ++j) {
+                    const int c = j * DTP_WARP + lane;
+                    if (j * DTP_WARP >= a.d) break;
+                    const float x = c < a.d ? dtp_to_f32(v[(base + i) * a.ldv + c]) : 0.f;
+#pragma unroll
+                    for (int r = 0; r < TOGETHER; ++r)
+                        if (by[r] != 0.f) sum[r][j] += by[r] * x;
+                }
             }
         }
-        const float inverse = weight > 0 ? 1 / weight : 0.f;
 #pragma unroll
-        for (int j = 0; j < PARTS; ++j)
-            if (j * DTP_WARP + lane < a.d)
-                dtp_store_one(a.type, a.dst, o.dst + i * a.ld_dst + j * DTP_WARP + lane, sum[j] * inverse);
+        for (int r = 0; r < TOGETHER; ++r) {
+            const float inverse = inverse_of(weight[r]);
+#pragma unroll
+            for (int j = 0; j < PARTS; ++j)
+                if (first + r < p.queries && j * DTP_WARP + lane < a.d)
+                    dtp_from_f32(sum[r][j] * inverse,
+                                 ((T *)a.dst)[o.dst + (first + r) * a.ld_dst + j * DTP_WARP + lane]);
+        }
         __syncwarp();
     }
+}
+
+DTP_KERNEL_FITTED(dtp_attention_any, dtp_attention_args_t, THREADS, 3) {
+    __shared__ int room;
+    __shared__ __align__(16) float queries[WARPS][TOGETHER][DTP_ATTENTION_MOST_D];
+    const place_t p = place_of(a, &room);
+    float(*own)[DTP_ATTENTION_MOST_D] = queries[threadIdx.x / DTP_WARP];
+    if (p.bad != DTP_NONE) write_zeros(a, p);
+    else if (a.type == dnnl_tp_f32) attention_any<float>(a, p, own);
+    else if (a.type == dnnl_tp_bf16) attention_any<dtp_bf16>(a, p, own);
+    else attention_any<dtp_f16>(a, p, own);
 }
 
 /* ---- Tensor cores ------------------------------------------------------------------------------------- */
@@ -177,12 +134,6 @@ DTP_DEVICE void fill(uint32_t to, const uint16_t *from, int64_t ld, int first, i
     }
 }
 
-DTP_DEVICE void load_matrices(uint32_t (&r)[4], uint32_t from) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(from)
-                 : "memory");
-}
 DTP_DEVICE void load_transposed(uint32_t (&r)[4], uint32_t from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -209,10 +160,19 @@ DTP_DEVICE uint32_t pack(bool is_bf16, float low, float high) {
     return r;
 }
 
-/* Largest and summed over the four lanes that share a row of a fragment. */
-template <class F> DTP_DEVICE float over_row(F f, float x) {
-    x = f(x, __shfl_xor_sync(0xffffffff, x, 1));
-    return f(x, __shfl_xor_sync(0xffffffff, x, 2));
+/* Word i of lane l of four becomes word l of lane i. */
+DTP_DEVICE void transpose_words(uint32_t (&x)[4]) {
+#pragma unroll
+    for (int bit = 1; bit < 4; bit *= 2) {
+        const bool odd = threadIdx.x & bit;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            if (i & bit) continue;
+            const uint32_t other = __shfl_xor_sync(0xffffffff, odd ? x[i] : x[i | bit], bit);
+            if (odd) x[i] = other;
+            else x[i | bit] = other;
+        }
+    }
 }
 
 template <int D> DTP_DEVICE void attention_mma(const dtp_attention_args_t &a) {
@@ -220,7 +180,6 @@ template <int D> DTP_DEVICE void attention_mma(const dtp_attention_args_t &a) {
     static_assert((int)QUERIES == (int)KEYS && WARPS * 16 == QUERIES, "one size of tiles");
     extern __shared__ __align__(128) char shared[];
     __shared__ int room;
-    const float none = -__int_as_float(0x7f800000);
     const place_t p = place_of(a, &room);
     if (p.bad != DTP_NONE) {
         write_zeros(a, p);
@@ -244,7 +203,7 @@ template <int D> DTP_DEVICE void attention_mma(const dtp_attention_args_t &a) {
         load_matrices(query[i], values + piece_at<D>(warp * 16 + lane % 16, i * 2 + lane / 16));
     __syncthreads();
 
-    float largest[2] = {none, none}, weight[2] = {}, sum[COLUMNS][4] = {};
+    float largest[2] = {no_score(), no_score()}, weight[2] = {}, sum[COLUMNS][4] = {};
     fill<D>(keys, k, a.ldk, 0, p.keys, a.d, a.wide);
     asm volatile("cp.async.commit_group;" ::: "memory");
 #pragma unroll 1
@@ -266,35 +225,7 @@ template <int D> DTP_DEVICE void attention_mma(const dtp_attention_args_t &a) {
         fill<D>(keys, k, a.ldk, first + KEYS, p.keys, a.d, a.wide);
         asm volatile("cp.async.commit_group;" ::: "memory");
 
-        float top[2] = {largest[0], largest[1]};
-#pragma unroll
-        for (int j = 0; j < TILES; ++j)
-#pragma unroll
-            for (int e = 0; e < 4; ++e) {
-                const int key = first + j * 8 + lane % 4 * 2 + e % 2;
-                score[j][e] =
-                    key < p.keys ? score[j][e] * a.scale + (mask ? mask[key * a.mask_row] : 0.f) : none;
-                top[e / 2] = fmaxf(top[e / 2], score[j][e]);
-            }
-        float shrink[2];
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            top[half] = over_row(dtp_max(), top[half]);
-            shrink[half] = top[half] == none ? 1.f : expf(largest[half] - top[half]);
-            largest[half] = top[half];
-            weight[half] *= shrink[half];
-        }
-#pragma unroll
-        for (int c = 0; c < COLUMNS; ++c)
-#pragma unroll
-            for (int e = 0; e < 4; ++e) sum[c][e] *= shrink[e / 2];
-#pragma unroll
-        for (int j = 0; j < TILES; ++j)
-#pragma unroll
-            for (int e = 0; e < 4; ++e) {
-                score[j][e] = largest[e / 2] == none ? 0.f : expf(score[j][e] - largest[e / 2]);
-                weight[e / 2] += score[j][e];
-            }
+        fragment_softmax(a, mask, first, p.keys, score, largest, weight, sum);
         asm volatile("cp.async.wait_group 1;" ::: "memory");
         __syncthreads();
 #pragma unroll
@@ -318,21 +249,26 @@ template <int D> DTP_DEVICE void attention_mma(const dtp_attention_args_t &a) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const int row = warp * 16 + lane / 4 + half * 8;
-        const float total = over_row(dtp_add(), weight[half]), inverse = total > 0 ? 1 / total : 0.f;
-        uint16_t *to = (uint16_t *)a.dst + o.dst + row * a.ld_dst + lane % 4 * 2;
+        const float inverse = inverse_of(over_row(dtp_add(), weight[half]));
+        uint16_t *to = (uint16_t *)a.dst + o.dst + row * a.ld_dst;
 #pragma unroll
-        for (int c = 0; c < COLUMNS; ++c) {
-            if (row >= p.queries || c * 8 >= a.d) continue;
-            const uint32_t y = pack(is_bf16, sum[c][half * 2] * inverse, sum[c][half * 2 + 1] * inverse);
+        for (int c = 0; c < COLUMNS; c += 4) { /* the lanes of a row get 8 of 32 columns each */
+            uint32_t y[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                y[i] = pack(is_bf16, sum[c + i][half * 2] * inverse, sum[c + i][half * 2 + 1] * inverse);
+            transpose_words(y);
+            const int column = (c + lane % 4) * 8;
+            if (row >= p.queries || column >= a.d) continue;
             if (a.wide) {
-                *(uint32_t *)(to + c * 8) = y;
-            } else {
-                to[c * 8] = (uint16_t)y;
-                to[c * 8 + 1] = (uint16_t)(y >> 16);
+                *(uint4 *)(to + column) = make_uint4(y[0], y[1], y[2], y[3]);
+                continue;
             }
+#pragma unroll
+            for (int i = 0; i < 8; ++i) to[column + i] = (uint16_t)(y[i / 2] >> i % 2 * 16);
         }
     }
 }
 DTP_KERNEL(dtp_attention_mma_32, dtp_attention_args_t, THREADS) { attention_mma<32>(a); }
-DTP_KERNEL(dtp_attention_mma_64, dtp_attention_args_t, THREADS) { attention_mma<64>(a); }
+DTP_KERNEL_FITTED(dtp_attention_mma_64, dtp_attention_args_t, THREADS, 3) { attention_mma<64>(a); }
 DTP_KERNEL(dtp_attention_mma_128, dtp_attention_args_t, THREADS) { attention_mma<128>(a); }

@@ -9,8 +9,15 @@ enum {
     DTP_ATTENTION_QUERIES = 64, /* of a block */
     DTP_ATTENTION_KEYS = 64,    /* of a step */
     DTP_ATTENTION_THREADS = 128,
-    DTP_ATTENTION_MOST_D = 256 /* of the kernel for any type */
+    DTP_ATTENTION_MOST_D = 256, /* of the kernel for any type */
+    DTP_ATTENTION_PAD = 4,      /* floats behind each row of f32.cuh in shared memory */
+    DTP_ATTENTION_PART_PAD = 8  /* behind each row of probabilities */
 };
+/* Keys of a step of f32.cuh for heads of d columns, and its floats in shared memory. */
+#define DTP_ATTENTION_TILE_KEYS(d) ((d) <= 64 ? 64 : 32)
+#define DTP_ATTENTION_TILE_FLOATS(d)                                                        \
+    ((DTP_ATTENTION_QUERIES + 2 * DTP_ATTENTION_TILE_KEYS(d)) * ((d) + DTP_ATTENTION_PAD) + \
+     DTP_ATTENTION_QUERIES * (DTP_ATTENTION_TILE_KEYS(d) + DTP_ATTENTION_PART_PAD))
 
 typedef struct {
     const void *q, *k, *v;
@@ -23,7 +30,7 @@ typedef struct {
     int32_t groups; /* blocks of queries of a head: of a sequence, or of all where there are offsets */
     int32_t type;
     float scale;
-    int32_t wide; /* rows of q, k, v are aligned to 16 bytes, and rows of dst to 4 */
+    int32_t wide; /* rows of tensors are aligned to 16 bytes (kernel for any type: to DTP_GPU_RUN elements) */
     int32_t unused;
     dtp_gpu_note_t note;
 } dtp_attention_args_t;
