@@ -169,8 +169,45 @@ static void pool_normalize_all(void **state) {
         }
 }
 
+/* What cannot be normalized stays visible, and what f32 cannot square has a length all the same. */
+static void pool_normalize_extremes(void **state) {
+    (void)state;
+    enum { B = 4, LARGE = 2 };
+    int n;
+    const place_t *at = places(&n);
+    for (int i = 0; i < n; ++i) {
+        static float x[B * H], y[B * H];
+        test_rng_t r = test_rng(5);
+        for (int k = 0; k < B * H; ++k) x[k] = test_uniform(&r, 1, 2);
+        x[3] = NAN;
+        x[H + 5] = INFINITY;
+        for (int c = 0; c < H; ++c) x[LARGE * H + c] *= 1e20f, x[(LARGE + 1) * H + c] *= 1.5e38f;
+        dtp_pool_normalize_desc_t op;
+        memset(&op, 0, sizeof op);
+        op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
+        op.epsilon = 1e-12f;
+        CHECK_OK(dtp_md_init_strides(&op.src, 3, (int64_t[]){B, 1, H}, dnnl_tp_f32, NULL));
+        CHECK_OK(dtp_md_init_strides(&op.dst, 2, (int64_t[]){B, H}, dnnl_tp_f32, NULL));
+        dnnl_tp_primitive_desc_t pd;
+        CHECK_OK(dtp_pd_create(&pd, at[i].engine, &op.base, sizeof op, NULL));
+        const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_DST, y}};
+        CHECK_OK(run_pd(&at[i], pd, 2, args));
+        for (int b = 0; b < B; ++b) {
+            double norm = 0;
+            for (int c = 0; c < H; ++c) norm += (double)x[b * H + c] * x[b * H + c];
+            for (int c = 0; c < H; ++c) {
+                const double z = x[b * H + c], got = y[b * H + c];
+                if (b >= LARGE) assert_true(fabs(got - z / sqrt(norm)) < 2e-6);
+                else if (c == (b ? 5 : 3)) assert_true(isnan(got));
+                else assert_true(got == 0);
+            }
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gather_rows), cmocka_unit_test(gather_refusals),
-                                       cmocka_unit_test(pool_normalize_all)};
+                                       cmocka_unit_test(pool_normalize_all),
+                                       cmocka_unit_test(pool_normalize_extremes)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -1,10 +1,12 @@
 /* Kernels of the CUDA engine on the fake driver, where benchdnn does not come: functions in the arithmetic of integers, memory
  * that is not aligned to vectors, post-operations, large indices; what is refused. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/binary.h"
 #include "common/problems/eltwise.h"
+#include "common/problems/pool_normalize.h"
 #include "common/problems/reduction.h"
 #include "cpu/simd/vops.h"
 #include "gpu/device/view.h"
@@ -26,21 +28,27 @@ static dnnl_tp_memory_t upload(const dtp_md_t *md, const void *data) {
     return m;
 }
 
-/* Runs pd, which is destroyed, on n memories, which are destroyed; result: of the last one. */
-static void run(dnnl_tp_primitive_desc_t pd, int n, const int *arg, dnnl_tp_memory_t *memory, void *result,
-                size_t bytes) {
+/* Runs p, which is destroyed, on n memories, which are destroyed; result: of the last one. */
+static void run_primitive(dnnl_tp_primitive_t p, int n, const int *arg, dnnl_tp_memory_t *memory,
+                          void *result, size_t bytes) {
     dnnl_tp_exec_arg_t args[4];
-    dnnl_tp_primitive_t p;
     dnnl_tp_stream_t s = gpu_stream();
     for (int i = 0; i < n; ++i) args[i] = (dnnl_tp_exec_arg_t){arg[i], memory[i]};
-    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
     CHECK_OK(dnnl_tp_primitive_execute(p, s, n, args));
     CHECK_OK(dnnl_tp_stream_wait(s));
     test_download(memory[n - 1], result, bytes);
     for (int i = 0; i < n; ++i) CHECK_OK(dnnl_tp_memory_destroy(memory[i]));
     CHECK_OK(dnnl_tp_primitive_destroy(p));
-    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
     CHECK_OK(dnnl_tp_stream_destroy(s));
+}
+
+/* The same of pd, which is destroyed. */
+static void run(dnnl_tp_primitive_desc_t pd, int n, const int *arg, dnnl_tp_memory_t *memory, void *result,
+                size_t bytes) {
+    dnnl_tp_primitive_t p;
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    run_primitive(p, n, arg, memory, result, bytes);
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
 }
 
 /* ---- Arithmetic of integers ---------------------------------------------------------------------------- */
@@ -208,6 +216,36 @@ static void reductions_of_integers_are_exact(void **state) {
             for (int all = 0; all < 2; ++all) check_reduction((dnnl_tp_alg_kind_t)alg, types[t], all);
 }
 
+/* Rows that are cut into parts. */
+static void long_reductions_of_integers_are_exact(void **state) {
+    (void)state;
+    enum { LONG = 9001 };
+    _Alignas(8) static unsigned char x[LONG * 8];
+    unsigned char z[8];
+    for (int alg = dnnl_tp_reduction_max; alg <= dnnl_tp_reduction_mean; ++alg)
+        for (int t = 0; t < NTYPES; ++t) {
+            dtp_reduction_desc_t op;
+            memset(&op, 0, sizeof op);
+            op.base.kind = dnnl_tp_reduction;
+            op.alg = (dnnl_tp_alg_kind_t)alg;
+            op.exact = 1;
+            CHECK_OK(dtp_md_init_strides(&op.src, 2, (int64_t[]){1, LONG}, types[t], NULL));
+            CHECK_OK(dtp_md_init_strides(&op.dst, 2, (int64_t[]){1, 1}, types[t], NULL));
+            test_rng_t r = test_rng((uint64_t)t);
+            fill(x, &op.src, &r);
+            dnnl_tp_primitive_desc_t pd;
+            CHECK_OK(dtp_pd_create(&pd, gpu, &op.base, sizeof op, NULL));
+            assert_true(pd->scratch_shared > 0);
+            run(pd, 2, (int[]){DNNL_TP_ARG_SRC, DNNL_TP_ARG_DST},
+                (dnnl_tp_memory_t[]){upload(&op.src, x), upload(&op.dst, x)}, z, dtp_type_size(types[t]));
+            int64_t y = element(x, types[t], 0);
+            for (int i = 1; i < LONG; ++i) y = combined(op.alg, y, element(x, types[t], i));
+            if (op.alg == dnnl_tp_reduction_mean) y /= LONG;
+            if (types[t] == dnnl_tp_boolean) y = y != 0;
+            assert_memory_equal(z, &y, dtp_type_size(types[t]));
+        }
+}
+
 /* ---- Memory that is not aligned ------------------------------------------------------------------------ */
 
 /* COLS - 3 columns from column 1 on of a row of COLS: whole vectors that begin beside their place. */
@@ -236,6 +274,56 @@ static void windows_begin_anywhere(void **state) {
         assert_true(z[0] == -1);
         for (int k = 1; k < COLS - 2; ++k) assert_true(z[k] == (i ? 1 : 2 * (float)k + 1));
     }
+}
+
+/* ---- Dynamic shared memory ------------------------------------------------------------------------------ */
+
+/* The mean of one row of h ones, of length 1; its sums are in shared memory. */
+static dnnl_tp_primitive_t pool_create(int64_t h, dtp_md_t *row) {
+    dtp_pool_normalize_desc_t op;
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    memset(&op, 0, sizeof op);
+    op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
+    op.epsilon = 1e-12f;
+    CHECK_OK(dtp_md_init_strides(&op.src, 3, (int64_t[]){1, 1, h}, dnnl_tp_f32, NULL));
+    CHECK_OK(dtp_md_init_strides(&op.dst, 2, (int64_t[]){1, h}, dnnl_tp_f32, NULL));
+    *row = op.dst;
+    CHECK_OK(dtp_pd_create(&pd, gpu, &op.base, sizeof op, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    return p;
+}
+
+static void pool_check(dnnl_tp_primitive_t p, const dtp_md_t *row) {
+    const int64_t h = row->dims[1];
+    float *x = calloc((size_t)h, sizeof *x);
+    dtp_md_t src;
+    CHECK_OK(dtp_md_init_strides(&src, 3, (int64_t[]){1, 1, h}, dnnl_tp_f32, NULL));
+    for (int64_t c = 0; c < h; ++c) x[c] = 1;
+    run_primitive(p, 2, (int[]){DNNL_TP_ARG_SRC, DNNL_TP_ARG_DST},
+                  (dnnl_tp_memory_t[]){upload(&src, x), upload(row, x)}, x, (size_t)h * sizeof *x);
+    for (int64_t c = 0; c < h; ++c) assert_true(fabs(x[c] - 1 / sqrt((double)h)) < 1e-6);
+    free(x);
+}
+
+/* Static bytes of a kernel count, too. */
+static void shared_memory_is_enough(void **state) {
+    (void)state;
+    enum { BYTES = 48 * 1024 };
+    dtp_md_t row;
+    dnnl_tp_primitive_t p = pool_create(BYTES / sizeof(float), &row);
+    pool_check(p, &row);
+}
+
+/* A kernel's limit is one for all primitives that have it. */
+static void shared_memory_stays_enough(void **state) {
+    (void)state;
+    enum { MORE = 20000, LESS = 13000 };
+    dtp_md_t more_row, less_row;
+    dnnl_tp_primitive_t more = pool_create(MORE, &more_row), less = pool_create(LESS, &less_row);
+    pool_check(more, &more_row);
+    pool_check(less, &less_row);
 }
 
 /* ---- Post-operations and refusals ---------------------------------------------------------------------- */
@@ -305,6 +393,24 @@ static void refusals(void **state) {
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
 }
 
+/* More elements than one dimension of a walk can have are walked without a gap all the same. */
+static void many_elements_are_linear(void **state) {
+    (void)state;
+    enum { SIDE = 65536 };
+    dtp_md_t md;
+    dnnl_tp_primitive_desc_t pd;
+    CHECK_OK(dtp_md_init_strides(&md, 2, (int64_t[]){SIDE, SIDE}, dnnl_tp_bf16, NULL));
+    CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, gpu, dnnl_tp_forward_inference,
+                                                           dnnl_tp_eltwise_relu, &md, &md, 0, 0, NULL));
+    assert_string_equal(pd->impl->name, "cuda:vec");
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    md.strides[0] = SIDE + 8;
+    CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, gpu, dnnl_tp_forward_inference,
+                                                           dnnl_tp_eltwise_relu, &md, &md, 0, 0, NULL));
+    assert_string_equal(pd->impl->name, "cuda:any");
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+}
+
 /* The division of device.cuh, of indices that no tensor of a test has. */
 static void large_indices_are_divided(void **state) {
     (void)state;
@@ -325,9 +431,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {TEST(integers_are_exact),
                                        TEST(functions_of_integers_are_exact),
                                        TEST(reductions_of_integers_are_exact),
+                                       TEST(long_reductions_of_integers_are_exact),
                                        TEST(windows_begin_anywhere),
                                        TEST(prelu_follows_its_mask),
+                                       TEST(shared_memory_is_enough),
+                                       TEST(shared_memory_stays_enough),
                                        TEST(refusals),
+                                       TEST(many_elements_are_linear),
                                        TEST(large_indices_are_divided)};
     return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
 }

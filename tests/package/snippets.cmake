@@ -2,7 +2,7 @@
 cmake_minimum_required(VERSION 3.25)
 set(flags -fsyntax-only -Wall -Wextra -Werror -Wno-unused-function
   -I${SOURCE_DIR}/include -I${BINARY_DIR}/include -include ${SOURCE_DIR}/tests/package/snippets/prelude.h)
-foreach(name IN ITEMS threadpools porting)
+foreach(name IN ITEMS threadpools porting gpu)
   file(READ ${SOURCE_DIR}/doc/${name}.md page)
   set(count 0)
   while(page MATCHES "\n```(cpp|c)\n")

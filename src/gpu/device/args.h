@@ -43,13 +43,14 @@ typedef struct {
     dtp_gpu_dims_t dims;       /* of the rows */
     dtp_gpu_tensor_t src, dst; /* strides of rows */
     int64_t n, src_step, dst_step;
-    int64_t by_warps; /* held rows: a warp has a row, otherwise a block */
+    int64_t by_warps; /* a warp has a row, otherwise a block */
 } dtp_gpu_rows_t;
 /* Elements of a row that kernels hold in registers: in a warp, and in a block of the most threads. */
 enum { DTP_GPU_HELD = 32, DTP_GPU_WARP_ROW = 32 * DTP_GPU_HELD };
 enum { DTP_GPU_BLOCK_THREADS = 512, DTP_GPU_BLOCK_ROW = DTP_GPU_BLOCK_THREADS * DTP_GPU_HELD };
-/* Threads of a block of the other kernels of rows, and of those that have a row in each warp. */
-enum { DTP_GPU_ROW_THREADS = 256 };
+/* Threads of a block of the other kernels of rows, and of those that have a row in each warp; and where rows are few and long: of kernels
+ * that go by runs, which need more registers, and of those that go by elements. */
+enum { DTP_GPU_ROW_THREADS = 256, DTP_GPU_LONG_RUNS_THREADS = 512, DTP_GPU_LONG_ROW_THREADS = 1024 };
 
 /* One value of any type of scales; data NULL: 1. */
 typedef struct {

@@ -247,12 +247,15 @@ struct dtp_position {
 DTP_DEVICE dtp_position dtp_decode(const dtp_gpu_dims_t &dims, int64_t index) {
     dtp_position p;
     if (dims.wide) {
+        int64_t left = index;
 #pragma unroll
         for (int d = 0; d < DTP_GPU_DIMS; ++d) {
-            const int64_t next = (int64_t)(__umul64hi(2 * (uint64_t)index, dims.dim[d].wide_multiplier) >>
+            p.at[d] = 0;
+            if (d >= dims.ndims) continue;
+            const int64_t next = (int64_t)(__umul64hi(2 * (uint64_t)left, dims.dim[d].wide_multiplier) >>
                                            (uint32_t)dims.dim[d].shift);
-            p.at[d] = (uint32_t)(index - next * dims.dim[d].size);
-            index = next;
+            p.at[d] = (uint32_t)left - (uint32_t)next * dims.dim[d].size;
+            left = next;
         }
         return p;
     }

@@ -71,23 +71,24 @@ static dnnl_tp_status_t add_post_op(dtp_gpu_post_ops_t *po, dtp_pd_t *pd, int i,
     }
 }
 
-/* Walks the tensors of the chain together. */
-static dnnl_tp_status_t walk(dtp_gpu_post_ops_t *po, const dtp_md_t *dst, const dtp_gpu_order_t *order) {
+/* Walks the tensors of a chain together: of po, or a copy. */
+static dnnl_tp_status_t walk(dtp_gpu_post_ops_t *po, dtp_gpu_chain_t *chain, const dtp_md_t *dst,
+                             const dtp_gpu_order_t *order) {
     int64_t stride[DTP_GPU_STEPS][DTP_GPU_DIMS];
     dtp_gpu_operand_t operand[DTP_GPU_STEPS];
     int n = 0;
-    for (int i = 0; i < po->chain.len; ++i)
+    for (int i = 0; i < chain->len; ++i)
         if (po->arg[i] >= 0) operand[n++] = (dtp_gpu_operand_t){po->md[i], stride[i]};
-    DTP_TRY(dtp_gpu_walk(&po->chain.dims, dst, order, operand, n));
+    DTP_TRY(dtp_gpu_walk(&chain->dims, dst, order, operand, n));
     po->has_runs = true;
-    for (int i = 0; i < po->chain.len; ++i) {
+    for (int i = 0; i < chain->len; ++i) {
         if (po->arg[i] < 0) continue;
         for (int d = 0; d < DTP_GPU_DIMS; ++d) {
             DTP_DISPATCH(stride[i][d] <= INT32_MAX, UNSUPPORTED_SHAPE);
-            po->chain.step[i].stride[d] = (int32_t)stride[i][d];
+            chain->step[i].stride[d] = (int32_t)stride[i][d];
         }
-        const bool runs = dtp_gpu_has_runs(&po->chain.dims, stride[i], DTP_GPU_MAX_RUN);
-        po->chain.step[i].aligned = runs && stride[i][0] == 1;
+        const bool runs = dtp_gpu_has_runs(&chain->dims, stride[i], DTP_GPU_MAX_RUN);
+        chain->step[i].aligned = runs && stride[i][0] == 1;
         po->has_runs &= runs;
     }
     return dnnl_tp_success;
@@ -96,15 +97,21 @@ static dnnl_tp_status_t walk(dtp_gpu_post_ops_t *po, const dtp_md_t *dst, const 
 dnnl_tp_status_t dtp_gpu_post_ops_init(dtp_gpu_post_ops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
                                        const dtp_gpu_order_t *order) {
     for (int i = 0; i < pd->attr->post_ops->len; ++i) DTP_TRY(add_post_op(po, pd, i, dst_arg, dst));
-    return pd->has_runtime ? dnnl_tp_success : walk(po, dst, order);
+    return pd->has_runtime ? dnnl_tp_success : walk(po, &po->chain, dst, order);
 }
 
-dnnl_tp_status_t dtp_gpu_post_ops_actual(dtp_gpu_post_ops_t *po, const dtp_md_t *const *md,
+dnnl_tp_status_t dtp_gpu_post_ops_actual(dtp_gpu_post_ops_t *to, dtp_gpu_chain_t *chain,
+                                         const dtp_gpu_post_ops_t *po, const dtp_md_t *const *md,
                                          const dtp_md_t *dst, const dtp_gpu_order_t *order) {
-    for (int i = 0; i < po->chain.len; ++i)
-        if (po->arg[i] >= 0) po->md[i] = md[po->arg[i]];
-    po->has_runs = true;
-    return po->chain.tensors ? walk(po, dst, order) : dnnl_tp_success;
+    chain->len = po->chain.len;
+    chain->tensors = po->chain.tensors;
+    for (int i = 0; i < chain->len; ++i) {
+        chain->step[i] = po->chain.step[i];
+        to->arg[i] = po->arg[i];
+        to->md[i] = po->arg[i] >= 0 ? md[po->arg[i]] : NULL;
+    }
+    to->has_runs = true;
+    return chain->tensors ? walk(to, chain, dst, order) : dnnl_tp_success;
 }
 
 void dtp_gpu_post_ops_bind(dtp_gpu_chain_t *chain, const dtp_gpu_post_ops_t *po, const dtp_exec_ctx_t *ctx) {

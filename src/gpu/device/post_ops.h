@@ -24,9 +24,11 @@ void dtp_gpu_post_ops_unary(dtp_gpu_post_ops_t *po, dnnl_tp_alg_kind_t alg, floa
  * kernels do not read. With run-time dims nothing that depends on dims is looked at. */
 dnnl_tp_status_t dtp_gpu_post_ops_init(dtp_gpu_post_ops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
                                        const dtp_gpu_order_t *order);
-/* In execute, with run-time dims: the rest, in a copy of what pd_init compiled. md: of the execution, by dense index; dst: the actual
- * one. */
-dnnl_tp_status_t dtp_gpu_post_ops_actual(dtp_gpu_post_ops_t *po, const dtp_md_t *const *md,
+/* In execute, with run-time dims: writes the chain that pd_init compiled into `chain`, which is zero, and the rest into `to`, whose own chain
+ * is left alone. md: of the execution, by dense index; dst: the actual one; order: of the kernel's linear index, used where the chain reads
+ * tensors. */
+dnnl_tp_status_t dtp_gpu_post_ops_actual(dtp_gpu_post_ops_t *to, dtp_gpu_chain_t *chain,
+                                         const dtp_gpu_post_ops_t *po, const dtp_md_t *const *md,
                                          const dtp_md_t *dst, const dtp_gpu_order_t *order);
 /* Writes the pointers of an execution into a copy of po->chain. */
 void dtp_gpu_post_ops_bind(dtp_gpu_chain_t *chain, const dtp_gpu_post_ops_t *po, const dtp_exec_ctx_t *ctx);

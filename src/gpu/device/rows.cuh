@@ -52,6 +52,64 @@ struct dtp_group {
     }
 };
 
+/* A row of any type and step that the threads of a group read several times: thread t has the runs of V elements t, t + threads, ..., of
+ * which BATCH are on their way together. */
+template <int V> struct dtp_read_row {
+    enum { BATCH = 4 };
+    const dtp_gpu_rows_t &rows;
+    int64_t src; /* offset of the row */
+    int64_t first, apart;
+
+    __device__ __forceinline__ dtp_read_row(const dtp_gpu_rows_t &rows, const dtp_position &p,
+                                            const dtp_group &group)
+        : rows(rows), src(dtp_offset(p, rows.dims, rows.src)), first(V * group.thread),
+          apart(V * group.threads) {}
+    /* The batch with which run `from` begins; nothing behind the row. */
+    __device__ __forceinline__ void load(int64_t from, uint32_t (&bits)[BATCH][V]) const {
+#define DTP_LOAD_BATCH(RAW)                                                                               \
+    _Pragma("unroll") for (int r = 0; r < BATCH; ++r) {                                                   \
+        const int64_t i = from + r * apart;                                                               \
+        if (i < rows.n)                                                                                   \
+            dtp_load_raw<RAW, V>(rows.src.data, src + i * rows.src_step, rows.src_step, rows.src.aligned, \
+                                 (int)min((int64_t)V, rows.n - i), bits[r]);                              \
+    }
+        DTP_OF_SIZE(rows.src.type, DTP_LOAD_BATCH)
+#undef DTP_LOAD_BATCH
+    }
+    /* f(x) for each batch; past: what elements behind the end are. */
+    template <class F> __device__ __forceinline__ void each_batch(float past, F f) const {
+        for (int64_t from = first; from < rows.n; from += BATCH * apart) {
+            uint32_t bits[BATCH][V] = {}, flat[BATCH * V];
+            float x[BATCH * V];
+            load(from, bits);
+#pragma unroll
+            for (int k = 0; k < BATCH * V; ++k) flat[k] = bits[k / V][k % V];
+            dtp_of_bits(rows.src.type, flat, x);
+#pragma unroll
+            for (int k = 0; k < BATCH * V; ++k)
+                if (from + k / V * apart + k % V >= rows.n) x[k] = past;
+            f(x);
+        }
+    }
+    /* f(i, m, x) for each run, which begins with element i. Runs take turns in the first place of the batch: f may be long. */
+    template <class F> __device__ __forceinline__ void each_run(F f) const {
+        for (int64_t from = first; from < rows.n; from += BATCH * apart) {
+            uint32_t bits[BATCH][V] = {};
+            load(from, bits);
+#pragma unroll 1
+            for (int64_t i = from; i < min(from + BATCH * apart, rows.n); i += apart) {
+                float x[V];
+                dtp_of_bits(rows.src.type, bits[0], x);
+                f(i, (int)min((int64_t)V, rows.n - i), x);
+#pragma unroll
+                for (int r = 0; r + 1 < BATCH; ++r)
+#pragma unroll
+                    for (int k = 0; k < V; ++k) bits[r][k] = bits[r + 1][k];
+            }
+        }
+    }
+};
+
 /* Instances <stem>_<type> of the function body<T>(a) for held rows. */
 #define DTP_ROW_KERNELS(stem, args_t, body)                                       \
     DTP_KERNEL(stem##_f32, args_t, DTP_GPU_BLOCK_THREADS) { body<float>(a); }     \

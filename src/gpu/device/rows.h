@@ -1,7 +1,7 @@
 /* Host half of kernels of rows: softmax, layer normalization.
  *
- * Rows whose elements lie together may be held in registers, by a warp or a block (device/rows.cuh); other kernels have a row in
- * a block and read it several times. */
+ * Rows whose elements lie together may be held in registers (device/rows.cuh); other kernels read a row several times. Short rows have a
+ * warp each, others a block. */
 #ifndef DTP_GPU_DEVICE_ROWS_H
 #define DTP_GPU_DEVICE_ROWS_H
 
@@ -13,6 +13,8 @@ dnnl_tp_status_t dtp_gpu_rows_init(dtp_gpu_rows_t *rows, dtp_gpu_order_t *order,
                                    const dtp_md_t *dst, int axis, dtp_gpu_operand_t more);
 /* Both tensors have runs of DTP_GPU_RUN elements, and so has the chain. */
 bool dtp_gpu_rows_have_runs(const dtp_gpu_rows_t *rows, const dtp_gpu_post_ops_t *po);
+/* Blocks and threads of kernels that read rows several times; runs: of DTP_GPU_RUN elements, otherwise one by one. */
+void dtp_gpu_rows_share(const dtp_pd_t *pd, const dtp_gpu_rows_t *rows, bool runs, dtp_gpu_shape_t *shape);
 /* Rows that are held in registers: the kernel <stem>_<type>, and its shape. Unimplemented where types differ, elements do not
  * lie together, rows are too long, or there are post-operations. */
 dnnl_tp_status_t dtp_gpu_rows_hold(const dtp_pd_t *pd, dtp_gpu_rows_t *rows, const dtp_gpu_post_ops_t *po,

@@ -128,11 +128,24 @@ void *dtp_gpu_data(const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md) {
     return data ? data + md->offset0 * (int64_t)dtp_type_size(md->data_type) : NULL;
 }
 
-void dtp_gpu_bind(dtp_gpu_tensor_t *tensor, const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md) {
+void dtp_gpu_bind_runs(dtp_gpu_tensor_t *tensor, const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md,
+                       int64_t n) {
     tensor->data = dtp_gpu_data(ctx, arg, md);
     tensor->type = (int32_t)md->data_type;
     tensor->aligned =
-        tensor->aligned && dtp_gpu_is_aligned(tensor->data, DTP_GPU_RUN * dtp_type_size(md->data_type));
+        tensor->aligned && dtp_gpu_is_aligned(tensor->data, (size_t)n * dtp_type_size(md->data_type));
+}
+void dtp_gpu_bind(dtp_gpu_tensor_t *tensor, const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md) {
+    dtp_gpu_bind_runs(tensor, ctx, arg, md, DTP_GPU_RUN);
+}
+
+bool dtp_gpu_is_linear(const dtp_gpu_dims_t *dims, const int64_t *stride) {
+    int64_t step = 1;
+    for (int d = 0; d < dims->ndims; ++d) {
+        if (dims->dim[d].size != 1 && stride[d] != step) return false;
+        step *= dims->dim[d].size;
+    }
+    return true;
 }
 
 bool dtp_gpu_has_runs(const dtp_gpu_dims_t *dims, const int64_t *stride, int64_t n) {
@@ -143,10 +156,13 @@ bool dtp_gpu_has_runs(const dtp_gpu_dims_t *dims, const int64_t *stride, int64_t
     return true;
 }
 
-bool dtp_gpu_tensor_runs(dtp_gpu_tensor_t *tensor, const dtp_gpu_dims_t *dims) {
-    const bool runs = dtp_gpu_has_runs(dims, tensor->stride, DTP_GPU_RUN);
+bool dtp_gpu_tensor_has_runs(dtp_gpu_tensor_t *tensor, const dtp_gpu_dims_t *dims, int64_t n) {
+    const bool runs = dtp_gpu_has_runs(dims, tensor->stride, n);
     tensor->aligned = runs && tensor->stride[0] == 1;
     return runs;
+}
+bool dtp_gpu_tensor_runs(dtp_gpu_tensor_t *tensor, const dtp_gpu_dims_t *dims) {
+    return dtp_gpu_tensor_has_runs(tensor, dims, DTP_GPU_RUN);
 }
 
 dnnl_tp_status_t dtp_gpu_kernel_of(const dtp_pd_t *pd, dtp_gpu_module_t module, const char *stem,

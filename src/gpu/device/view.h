@@ -47,12 +47,18 @@ dtp_gpu_dim_t dtp_gpu_dim(int64_t size);
 
 /* A tensor of type and strides known to pd_init gets its memory. */
 void dtp_gpu_bind(dtp_gpu_tensor_t *tensor, const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md);
+/* The same for runs of n elements instead of DTP_GPU_RUN (dtp_gpu_tensor_has_runs). */
+void dtp_gpu_bind_runs(dtp_gpu_tensor_t *tensor, const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md,
+                       int64_t n);
 /* Its pointer alone: element 0 of md. */
 void *dtp_gpu_data(const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md);
+/* The linear index is the offset: nothing lies between the elements, in the order of dims. */
+bool dtp_gpu_is_linear(const dtp_gpu_dims_t *dims, const int64_t *stride);
 /* Runs of n elements of this size along the innermost of dims, at a multiple of n, lie together in memory (or are one value)
  * and are aligned to their size, if element 0 is. n: a power of two. */
 bool dtp_gpu_has_runs(const dtp_gpu_dims_t *dims, const int64_t *stride, int64_t n);
-/* The same of a tensor for DTP_GPU_RUN elements; sets tensor->aligned. */
+/* The same of a tensor, which sets tensor->aligned; and for runs of DTP_GPU_RUN elements. */
+bool dtp_gpu_tensor_has_runs(dtp_gpu_tensor_t *tensor, const dtp_gpu_dims_t *dims, int64_t n);
 bool dtp_gpu_tensor_runs(dtp_gpu_tensor_t *tensor, const dtp_gpu_dims_t *dims);
 static inline bool dtp_gpu_is_aligned(const void *data, size_t bytes) { return (uintptr_t)data % bytes == 0; }
 

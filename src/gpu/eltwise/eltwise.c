@@ -26,8 +26,8 @@ static bool eltwise_takes(const dtp_eltwise_desc_t *d) {
 
 /* One type, and memory that the linear index walks without a gap. */
 static bool eltwise_is_linear(const plan_t *plan, const dtp_eltwise_desc_t *d) {
-    return d->src.data_type == d->dst.data_type && plan->dims.ndims == 1 && plan->src.stride[0] == 1 &&
-           plan->dst.stride[0] == 1;
+    return d->src.data_type == d->dst.data_type && dtp_gpu_is_linear(&plan->dims, plan->src.stride) &&
+           dtp_gpu_is_linear(&plan->dims, plan->dst.stride);
 }
 
 static dnnl_tp_status_t eltwise_init(dtp_pd_t *pd) {

@@ -4,6 +4,8 @@
 #include "gpu/device/rows.h"
 #include "gpu/layer_norm/layer_norm_args.h"
 
+enum { VALUES_ALIGNMENT = 16 };
+
 typedef struct {
     dtp_gpu_rows_t rows;
     dtp_gpu_post_ops_t po;
@@ -33,12 +35,10 @@ static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd) {
                               (dtp_gpu_operand_t){&d->stat, plan->stat_stride}));
     DTP_TRY(dtp_gpu_post_ops_init(&plan->po, pd, DTP_LNORM_DST, &d->dst, &order));
     plan->flags = flags_of(d);
-    plan->any_shape.block[0] = DTP_GPU_ROW_THREADS;
-    plan->any_shape.grid[0] = dtp_gpu_grid(plan->rows.dims.n);
+    const bool runs = dtp_gpu_rows_have_runs(&plan->rows, &plan->po);
+    dtp_gpu_rows_share(pd, &plan->rows, runs, &plan->any_shape);
     return dtp_gpu_kernel(pd, DTP_GPU_MODULE_layer_norm,
-                          dtp_gpu_rows_have_runs(&plan->rows, &plan->po) ? "dtp_layer_norm_rows"
-                                                                         : "dtp_layer_norm_rows_any",
-                          0, &plan->any);
+                          runs ? "dtp_layer_norm_rows" : "dtp_layer_norm_rows_any", 0, &plan->any);
 }
 
 static dnnl_tp_status_t layer_norm_rows_init(dtp_pd_t *pd) {
@@ -53,8 +53,8 @@ static dnnl_tp_status_t layer_norm_rows_init(dtp_pd_t *pd) {
 static dtp_gpu_layer_norm_values_t values_of(const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md) {
     if (dtp_md_is_zero(md)) return (dtp_gpu_layer_norm_values_t){NULL, 0, 0};
     const void *data = dtp_gpu_data(ctx, arg, md);
-    return (dtp_gpu_layer_norm_values_t){
-        data, (int32_t)md->data_type, dtp_gpu_is_aligned(data, DTP_GPU_RUN * dtp_type_size(md->data_type))};
+    return (dtp_gpu_layer_norm_values_t){data, (int32_t)md->data_type,
+                                         dtp_gpu_is_aligned(data, VALUES_ALIGNMENT)};
 }
 
 static dnnl_tp_status_t layer_norm_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {

@@ -36,10 +36,10 @@ DTP_DEVICE norm_t statistics(const dtp_gpu_layer_norm_args_t &a, const dtp_group
 
 template <int V>
 DTP_DEVICE void load_values(const dtp_gpu_layer_norm_values_t &v, int64_t i, int m, float (&y)[V]) {
-    enum { PART = V < DTP_GPU_RUN ? V : DTP_GPU_RUN };
-    if (v.type == dnnl_tp_f32) dtp_load_run<float, V, PART>(v.data, i, 1, v.aligned, m, y);
-    else if (v.type == dnnl_tp_bf16) dtp_load_run<dtp_bf16, V, PART>(v.data, i, 1, v.aligned, m, y);
-    else dtp_load_run<dtp_f16, V, PART>(v.data, i, 1, v.aligned, m, y);
+    enum { WORDS = V < 4 ? V : 4 }; /* of f32 in 16 bytes */
+    if (v.type == dnnl_tp_f32) dtp_load_run<float, V, WORDS>(v.data, i, 1, v.aligned, m, y);
+    else if (v.type == dnnl_tp_bf16) dtp_load_run<dtp_bf16, V, V>(v.data, i, 1, v.aligned, m, y);
+    else dtp_load_run<dtp_f16, V, V>(v.data, i, 1, v.aligned, m, y);
 }
 
 /* x = ((x - mean) * factor * scale + shift) * src_scale, of the elements from i. */
@@ -104,55 +104,46 @@ template <class T> DTP_DEVICE void layer_norm_held(const dtp_gpu_layer_norm_args
 }
 DTP_ROW_KERNELS(dtp_layer_norm_held, dtp_gpu_layer_norm_args_t, layer_norm_held)
 
-/* Calls f(i, m, x) for the thread's runs of a row. */
-template <int V, class F> DTP_DEVICE void each_run(const dtp_gpu_rows_t &rows, int64_t src, F f) {
-    for (int64_t i = V * threadIdx.x; i < rows.n; i += V * blockDim.x) {
-        const int m = (int)min((int64_t)V, rows.n - i);
-        float x[V];
-        dtp_load_any(rows.src.type, rows.src.data, src + i * rows.src_step, rows.src_step, rows.src.aligned,
-                     m, x);
-        f(i, m, x);
-    }
-}
-
-/* A block has a row, of any types and strides. */
+/* A warp or a block has a row, of any types and strides. */
 template <int V> DTP_DEVICE void layer_norm_rows(const dtp_gpu_layer_norm_args_t &a) {
+    typedef dtp_read_row<V> row_t;
+    enum { BATCH = row_t::BATCH * V };
     const float src_scale = dtp_scale(a.src_scale), dst_scale = dtp_scale(a.dst_scale);
-    const dtp_group group(false);
-    for (int64_t row = group.first; row < a.rows.dims.n; row += group.count) {
-        const dtp_position p = dtp_decode(a.rows.dims, row);
-        const int64_t src = dtp_offset(p, a.rows.dims, a.rows.src),
-                      dst = dtp_offset(p, a.rows.dims, a.rows.dst);
+    const dtp_group group(a.rows.by_warps);
+    for (int64_t i = group.first; i < a.rows.dims.n; i += group.count) {
+        const dtp_position p = dtp_decode(a.rows.dims, i);
+        const int64_t dst = dtp_offset(p, a.rows.dims, a.rows.dst);
+        const row_t row(a.rows, p, group);
         const auto sum = [&] {
             float y = 0.f;
-            each_run<V>(a.rows, src, [&](int64_t, int m, const float(&x)[V]) {
+            row.each_batch(0.f, [&](const float(&x)[BATCH]) {
 #pragma unroll
-                for (int k = 0; k < V; ++k)
-                    if (k < m) y += x[k];
+                for (int k = 0; k < BATCH; ++k) y += x[k];
             });
             return y;
         };
         const auto squares = [&](float mean) {
             float y = 0.f;
-            each_run<V>(a.rows, src, [&](int64_t, int m, const float(&x)[V]) {
+            row.each_batch(mean, [&](const float(&x)[BATCH]) {
 #pragma unroll
-                for (int k = 0; k < V; ++k)
-                    if (k < m) y += (x[k] - mean) * (x[k] - mean);
+                for (int k = 0; k < BATCH; ++k) y += (x[k] - mean) * (x[k] - mean);
             });
             return y;
         };
         const norm_t norm = statistics(a, group, p, sum, squares);
-        each_run<V>(a.rows, src, [&](int64_t i, int m, float(&x)[V]) {
-            normalize(a, norm, src_scale, i, m, x);
-            dtp_chain_apply(a.chain, row * a.rows.n + i, m, x);
+        row.each_run([&](int64_t at, int m, float(&x)[V]) {
+            normalize(a, norm, src_scale, at, m, x);
+            dtp_chain_apply(a.chain, i * a.rows.n + at, m, x);
 #pragma unroll
             for (int k = 0; k < V; ++k) x[k] /= dst_scale;
-            dtp_store_any(a.rows.dst.type, a.rows.dst.data, dst + i * a.rows.dst_step, a.rows.dst_step,
+            dtp_store_any(a.rows.dst.type, a.rows.dst.data, dst + at * a.rows.dst_step, a.rows.dst_step,
                           a.rows.dst.aligned, m, x);
         });
     }
 }
-DTP_KERNEL(dtp_layer_norm_rows, dtp_gpu_layer_norm_args_t, DTP_GPU_ROW_THREADS) {
+DTP_KERNEL_FITTED(dtp_layer_norm_rows, dtp_gpu_layer_norm_args_t, DTP_GPU_LONG_RUNS_THREADS, 1) {
     layer_norm_rows<DTP_GPU_RUN>(a);
 }
-DTP_KERNEL(dtp_layer_norm_rows_any, dtp_gpu_layer_norm_args_t, DTP_GPU_ROW_THREADS) { layer_norm_rows<1>(a); }
+DTP_KERNEL(dtp_layer_norm_rows_any, dtp_gpu_layer_norm_args_t, DTP_GPU_LONG_ROW_THREADS) {
+    layer_norm_rows<1>(a);
+}

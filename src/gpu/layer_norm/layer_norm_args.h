@@ -14,7 +14,7 @@ enum {
 typedef struct {
     const void *data;
     int32_t type;
-    int32_t aligned; /* as dtp_gpu_tensor_t */
+    int32_t aligned; /* to 16 bytes */
 } dtp_gpu_layer_norm_values_t;
 
 typedef struct {

@@ -5,29 +5,31 @@
 
 typedef const dtp_md_t *matmul_mds_t[DTP_MATMUL_NARGS];
 
-static dtp_gpu_problem_t problem_of(const matmul_mds_t md) {
+/* Dimensions that dst does not have are left as they are. */
+static void describe(dtp_gpu_problem_t *p, const matmul_mds_t md) {
     const dtp_md_t *src = md[DTP_MATMUL_SRC], *wei = md[DTP_MATMUL_WEI];
     const int nd = src->ndims;
-    dtp_gpu_problem_t p = {
-        .k = src->dims[nd - 1], .src_k = src->strides[nd - 1], .wei_k = wei->strides[nd - 2]};
-    memcpy(p.md, md, sizeof p.md);
+    for (int i = 0; i < DTP_MATMUL_NARGS; ++i) p->md[i] = md[i];
     for (int i = 0; i < nd; ++i)
-        p.dim[DTP_PRODUCT_SRC][i] = p.dim[DTP_PRODUCT_WEI][i] = p.dim[DTP_PRODUCT_BIA][i] = i;
-    p.dim[DTP_PRODUCT_SRC][nd - 1] = -1;
-    p.dim[DTP_PRODUCT_WEI][nd - 2] = -1;
-    return p;
+        p->dim[DTP_PRODUCT_SRC][i] = p->dim[DTP_PRODUCT_WEI][i] = p->dim[DTP_PRODUCT_BIA][i] = i;
+    p->dim[DTP_PRODUCT_SRC][nd - 1] = -1;
+    p->dim[DTP_PRODUCT_WEI][nd - 2] = -1;
+    p->k = src->dims[nd - 1];
+    p->src_k = src->strides[nd - 1];
+    p->wei_k = wei->strides[nd - 2];
 }
 
-static dtp_gpu_problem_t resolved_problem(dtp_pd_t *pd) {
+static void describe_resolved(dtp_gpu_problem_t *p, dtp_pd_t *pd) {
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)pd->op;
     dtp_md_t *const mds[] = {&d->src, &d->wei, &d->bia, &d->dst};
     for (int i = 0; i < DTP_MATMUL_NARGS; ++i)
         if (!dtp_md_is_zero(mds[i]) && dtp_md_is_any(mds[i])) dtp_md_make_plain(mds[i]);
-    return problem_of((matmul_mds_t){&d->src, &d->wei, &d->bia, &d->dst});
+    describe(p, (matmul_mds_t){&d->src, &d->wei, &d->bia, &d->dst});
 }
 
 static dnnl_tp_status_t matmul_init(dtp_pd_t *pd, dtp_gpu_product_kind_t kind) {
-    const dtp_gpu_problem_t p = resolved_problem(pd);
+    dtp_gpu_problem_t p;
+    describe_resolved(&p, pd);
     return dtp_gpu_product_init(pd->plan, pd, &p, kind);
 }
 static dnnl_tp_status_t matmul_cublaslt_init(dtp_pd_t *pd) {
@@ -45,7 +47,8 @@ static dnnl_tp_status_t matmul_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
 
 static dnnl_tp_status_t matmul_runtime_init(dtp_pd_t *pd) {
     DTP_DISPATCH(pd->has_runtime, UNSUPPORTED_KNOWN_DIMS);
-    const dtp_gpu_problem_t p = resolved_problem(pd);
+    dtp_gpu_problem_t p;
+    describe_resolved(&p, pd);
     return dtp_gpu_runtime_product_init(pd->plan, pd, &p);
 }
 static dnnl_tp_status_t matmul_runtime_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
@@ -53,7 +56,8 @@ static dnnl_tp_status_t matmul_runtime_execute(const dtp_pd_t *pd, const dtp_exe
     matmul_mds_t md = {&d->src, &d->wei, &d->bia, &d->dst};
     for (int i = 0; i < DTP_MATMUL_NARGS; ++i)
         if (ctx->md[i] && !dtp_md_is_zero(md[i])) md[i] = ctx->md[i];
-    const dtp_gpu_problem_t p = problem_of(md);
+    dtp_gpu_problem_t p;
+    describe(&p, md);
     return dtp_gpu_runtime_product_execute(pd->plan, pd, ctx, &p);
 }
 

@@ -20,6 +20,9 @@ enum {
     DTP_MATMUL_SIMT_COLUMNS = 64,
     DTP_MATMUL_SIMT_THREADS = 128,
     DTP_MATMUL_SIMT_SHARED = 32 * 1024,
+    DTP_MATMUL_FEW_ROWS = 16,
+    DTP_MATMUL_FEW_COLUMNS = 128,
+    DTP_MATMUL_FEW_SHARED = 40 * 1024,
     DTP_MATMUL_ANY_THREADS = 128
 };
 
@@ -36,7 +39,7 @@ typedef struct {
     int32_t m, n, k;
     int32_t matrices, dim[DTP_MATMUL_BATCH_DIMS]; /* of the batch, outermost first; 1 in front */
     int32_t parts, k_part; /* blocks share the sums over k, so long a part each; their sums go to partial */
-    int32_t src_width, wei_width; /* bytes to which the lines of src and weights are aligned: 2, 4, 16 */
+    int32_t src_width, wei_width; /* bytes to which the lines of src and weights are aligned: 2, 4, 8, 16 */
     int32_t dst_wide;             /* dst takes DTP_MATMUL_COLUMNS elements at once */
     int32_t plan_m;               /* rows of a matrix as post-operations count them: m, or more */
     int32_t has_rest;             /* a bias that varies along rows, post-operations or a scale of dst */

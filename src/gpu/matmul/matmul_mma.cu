@@ -31,41 +31,65 @@ template <int SIDE, int BYTES, bool ALONG_K> struct panel_t {
     }
 };
 
-/* bytes of memory, which is aligned to `width` bytes, then zeros. */
+/* bytes of memory, which is aligned to `width` bytes, then zeros. Without bytes nothing is read, whatever `from` is. */
 DTP_DEVICE void copy_piece(uint32_t to, const char *from, int bytes, int width) {
     if (width == 16) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes));
+    } else if (width == 8) {
+#pragma unroll
+        for (int i = 0; i < PIECE; i += 8)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to + i),
+                         "l"(bytes > i ? from + i : from), "r"(min(max(bytes - i, 0), 8)));
     } else if (width == 4) {
 #pragma unroll 1
         for (int i = 0; i < PIECE; i += 4)
             asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + i),
                          "l"(bytes > i ? from + i : from), "r"(min(max(bytes - i, 0), 4)));
     } else {
-#pragma unroll 1
-        for (int i = 0; i < PIECE; i += 4) {
-            const uint32_t low = bytes > i ? *(const uint16_t *)(from + i) : 0u;
-            const uint32_t high = bytes > i + 2 ? *(const uint16_t *)(from + i + 2) : 0u;
-            asm volatile("st.shared.u32 [%0], %1;" ::"r"(to + i), "r"(high << 16 | low) : "memory");
-        }
+        uint32_t half[PIECE / 2]; /* all are on their way before the first is needed */
+#pragma unroll
+        for (int i = 0; i < PIECE / 2; ++i) half[i] = bytes > 2 * i ? ((const uint16_t *)from)[i] : 0u;
+        asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(half[1] << 16 | half[0]),
+                     "r"(half[3] << 16 | half[2]), "r"(half[5] << 16 | half[4]), "r"(half[7] << 16 | half[6])
+                     : "memory");
     }
 }
 
-/* A stage of an operand. first: its row of this tile, of `rows`; k: of this stage, up to k_end. line: elements between lines. */
-template <int SIDE, int BYTES, bool ALONG_K, int THREADS>
-DTP_DEVICE void fill(uint32_t to, const char *from, int64_t line_stride, int first, int rows, int k,
-                     int k_end, int width) {
+/* What a thread copies of the stages of an operand, one after another: the same piece of lines that lie lines_apart from each other, and so
+ * are permuted alike. What does not change from stage to stage is known once. */
+template <int SIDE, int BYTES, bool ALONG_K, int THREADS> struct copies_t {
     typedef panel_t<SIDE, BYTES, ALONG_K> panel;
-#pragma unroll
-    for (int i = 0; i < panel::lines * panel::pieces / THREADS; ++i) {
-        const int at = i * THREADS + (int)threadIdx.x, line = at / panel::pieces, piece = at % panel::pieces;
+    static constexpr int lines_apart = THREADS / panel::pieces, copies = panel::lines / lines_apart;
+    static_assert(lines_apart % 8 == 0, "lines that are permuted alike");
+    const char *from; /* the first piece */
+    int64_t line_bytes;
+    uint32_t to;     /* its place in a panel */
+    int lines, left; /* from the first line on, lines of the operand; from the piece on, elements of a line */
+
+    /* line_stride: elements between lines. first: row of the tile, of `rows`; k: of the first stage, up to k_end. */
+    __device__ __forceinline__ copies_t(const char *operand, int64_t line_stride, int first, int rows, int k,
+                                        int k_end) {
+        const int line = (int)threadIdx.x / panel::pieces, piece = (int)threadIdx.x % panel::pieces;
         const int outer = (ALONG_K ? first : k) + line,
                   inner = (ALONG_K ? k : first) + piece * panel::elements;
-        const int left = (ALONG_K ? k_end : rows) - inner;
-        const bool inside = outer < (ALONG_K ? rows : k_end) && left > 0;
-        copy_piece(to + panel::at(line, piece), inside ? from + (outer * line_stride + inner) * BYTES : from,
-                   inside ? min(left, panel::elements) * BYTES : 0, width);
+        line_bytes = line_stride * BYTES;
+        from = operand + outer * line_bytes + inner * BYTES;
+        to = panel::at(line, piece);
+        lines = (ALONG_K ? rows : k_end) - outer;
+        left = (ALONG_K ? k_end : rows) - inner;
     }
-}
+    /* The next stage. */
+    __device__ __forceinline__ void copy(uint32_t stage, int width) {
+        const int bytes = min(max(left, 0), panel::elements) * BYTES;
+#pragma unroll
+        for (int i = 0; i < copies; ++i)
+            copy_piece(stage + to + i * lines_apart * panel::pieces * PIECE,
+                       from + i * lines_apart * line_bytes, i * lines_apart < lines ? bytes : 0, width);
+        from += ALONG_K ? panel::depth * BYTES : panel::depth * line_bytes;
+        if (ALONG_K) left -= panel::depth;
+        else lines -= panel::depth;
+    }
+};
 
 /* ---- Fragments ---------------------------------------------------------------------------------------- */
 
@@ -90,26 +114,35 @@ DTP_DEVICE uint32_t to_tf32(uint32_t x) {
     return r;
 }
 
-/* Four matrices of 8 x 8 (tf32: 8 x 4) of a panel, at rows 0 or 8 from `row` and at pieces 0 or 1 of k from `piece`. Those of
- * the left operand go row by row, those of the right one piece by piece. */
-template <int SIDE, precision_t MODE, bool ALONG_K, bool LEFT>
-DTP_DEVICE void fragments(uint32_t r[4], uint32_t panel, int row, int piece) {
+/* Four matrices of 8 x 8 (tf32: 8 x 4) of a panel, at rows 0 or 8 from some row and at pieces 0 or 1 of k from some piece. Those of the left
+ * operand go row by row, those of the right one piece by piece. This is where a lane finds its part of those at the first row of a warp, a
+ * multiple of its rows, and at piece 0. */
+template <int SIDE, precision_t MODE, bool ALONG_K, bool LEFT> DTP_DEVICE uint32_t fragments_at(int row) {
     typedef panel_t<SIDE, element_bytes<MODE>, ALONG_K> panel_type;
     const int lane = (int)threadIdx.x & 31, matrix = lane >> 3, low = matrix & 1, high = matrix >> 1;
     const int by_row = LEFT ? low : high, by_k = LEFT ? high : low;
+    if (ALONG_K) return panel_type::at(row + by_row * 8 + (lane & 7), by_k);
+    if (MODE != TF32) return panel_type::at(by_k * 8 + (lane & 7), row / 8 + by_row);
+    return panel_type::at(lane & 3, (row + (lane >> 2)) / 4) + (lane >> 2) % 4 * 4;
+}
+
+/* Those of the warp's rows from 16 i on, and of the even piece. at: of fragments_at. Numbers of pieces in a line are permuted by exclusive
+ * or, and those that are added here have no bit in common with those of `at`. */
+template <int SIDE, precision_t MODE, bool ALONG_K, bool LEFT>
+DTP_DEVICE void fragments(uint32_t r[4], uint32_t panel, uint32_t at, int i, int piece) {
+    enum { LINE = panel_t<SIDE, element_bytes<MODE>, ALONG_K>::pieces * PIECE };
     if (ALONG_K) {
-        load_matrices(r, panel + panel_type::at(row + by_row * 8 + (lane & 7), piece + by_k));
+        load_matrices(r, panel + (at ^ piece * PIECE) + i * 16 * LINE);
     } else if (MODE != TF32) {
-        load_transposed(r, panel + panel_type::at((piece + by_k) * 8 + (lane & 7), row / 8 + by_row));
+        load_transposed(r, panel + (at ^ i * 2 * PIECE) + piece * 8 * LINE);
     } else {
-        const int k = piece * 4 + (lane & 3), m = row + (lane >> 2);
-        for (int i = 0; i < 4; ++i) {
-            const int at = m + 8 * (LEFT ? i & 1 : i >> 1);
-            r[i] = load_word(panel + panel_type::at(k + 4 * (LEFT ? i >> 1 : i & 1), at / 4) + at % 4 * 4);
+        for (int e = 0; e < 4; ++e) {
+            const int by_row = LEFT ? e & 1 : e >> 1, by_k = LEFT ? e >> 1 : e & 1;
+            r[e] = load_word(panel + (at ^ (i * 4 + by_row * 2) * PIECE) + (piece + by_k) * 4 * LINE);
         }
     }
     if (MODE == TF32)
-        for (int i = 0; i < 4; ++i) r[i] = to_tf32(r[i]);
+        for (int e = 0; e < 4; ++e) r[e] = to_tf32(r[e]);
 }
 
 #define MULTIPLY(shape, type)                                            \
@@ -148,16 +181,19 @@ DTP_DEVICE void product(const dtp_matmul_args_t &a) {
     const int steps = (block.k_end - block.k_begin + src_panel::depth - 1) / src_panel::depth;
     const int warp = (int)threadIdx.x >> 5, warp_m = warp / WARPS_N * WM, warp_n = warp % WARPS_N * WN;
     const bool is_bf16 = a.src.type == dnnl_tp_bf16;
+    copies_t<SIDE, BYTES, SRC_ALONG_K, THREADS> src_copies(src, src_line, block.m, a.m, block.k_begin,
+                                                           block.k_end);
+    copies_t<SIDE, BYTES, WEI_ALONG_K, THREADS> wei_copies(wei, wei_line, block.n, a.n, block.k_begin,
+                                                           block.k_end);
+    const uint32_t left_at = fragments_at<SIDE, MODE, SRC_ALONG_K, true>(warp_m),
+                   right_at = fragments_at<SIDE, MODE, WEI_ALONG_K, false>(warp_n);
     float sum[MT][NT][4] = {};
 
     auto load = [&](int step) {
         const uint32_t to = stages + step % STAGES * (src_panel::bytes + wei_panel::bytes);
-        const int k = block.k_begin + step * src_panel::depth;
         if (step < steps) {
-            fill<SIDE, BYTES, SRC_ALONG_K, THREADS>(to, src, src_line, block.m, a.m, k, block.k_end,
-                                                    a.src_width);
-            fill<SIDE, BYTES, WEI_ALONG_K, THREADS>(to + src_panel::bytes, wei, wei_line, block.n, a.n, k,
-                                                    block.k_end, a.wei_width);
+            src_copies.copy(to, a.src_width);
+            wei_copies.copy(to + src_panel::bytes, a.wei_width);
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
     };
@@ -175,10 +211,10 @@ DTP_DEVICE void product(const dtp_matmul_args_t &a) {
             uint32_t x[MT][4], y[NT / 2][4];
 #pragma unroll
             for (int i = 0; i < MT; ++i)
-                fragments<SIDE, MODE, SRC_ALONG_K, true>(x[i], left, warp_m + i * 16, piece);
+                fragments<SIDE, MODE, SRC_ALONG_K, true>(x[i], left, left_at, i, piece);
 #pragma unroll
             for (int j = 0; j < NT / 2; ++j)
-                fragments<SIDE, MODE, WEI_ALONG_K, false>(y[j], right, warp_n + j * 16, piece);
+                fragments<SIDE, MODE, WEI_ALONG_K, false>(y[j], right, right_at, j, piece);
 #define MULTIPLY_ALL(type)                                                                        \
     _Pragma("unroll") for (int i = 0; i < MT; ++i) _Pragma("unroll") for (int j = 0; j < NT; ++j) \
         multiply_##type(sum[i][j], x[i], y[j / 2] + j % 2 * 2)

@@ -1,4 +1,4 @@
-/* Products without tensor cores: f32 of any strides by tiles, anything else by one thread for a few columns; and the sum of
+/* Products without tensor cores: f32 of any strides by tiles, also of few rows, anything else by one thread for a few columns; and the sum of
  * parts that blocks of any kernel left. What follows the sums: tile.cuh. */
 #include "gpu/matmul/tile.cuh"
 
@@ -101,6 +101,65 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3)
                 make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
     __syncthreads();
     dtp_matmul_finish_tile<ROWS, COLUMNS, THREADS>(a, b, shared);
+}
+
+/* ---- f32, few rows ------------------------------------------------------------------------------------ */
+
+/* The weights are what is moved: stages of them are on their way while one is multiplied. A warp has HALF rows of all columns, which it adds
+ * in the order of the kernel above. */
+enum { FEW_ROWS = DTP_MATMUL_FEW_ROWS, FEW_COLUMNS = DTP_MATMUL_FEW_COLUMNS, FEW_STAGES = 4 };
+enum { FEW_STAGE = DEPTH * (FEW_ROWS + PAD + FEW_COLUMNS + PAD) };
+static_assert(FEW_STAGES * FEW_STAGE * 4 <= DTP_MATMUL_FEW_SHARED && FEW_COLUMNS == 32 * HALF &&
+                  FEW_ROWS == THREADS / 32 * HALF,
+              "shared memory, and what threads have");
+
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+    dtp_matmul_few_f32(const __grid_constant__ dtp_matmul_args_t a) {
+    extern __shared__ __align__(128) float shared[];
+    const dtp_matmul_block_t b = dtp_matmul_block<FEW_ROWS, FEW_COLUMNS>(a);
+    const float *src = (const float *)a.src.p + dtp_matmul_matrix(a, b, a.src);
+    const float *wei = (const float *)a.wei.p + dtp_matmul_matrix(a, b, a.wei);
+    const int steps = (b.k_end - b.k_begin + DEPTH - 1) / DEPTH;
+    const int row = (int)threadIdx.x / 32 * HALF, column = (int)threadIdx.x % 32 * HALF;
+    const bool wei_wide = a.wei.column == 1 && a.wei_width == 16;
+    float sum[HALF][HALF] = {};
+    auto load = [&](int step) {
+        float *to = shared + step % FEW_STAGES * FEW_STAGE;
+        const int k = b.k_begin + step * DEPTH;
+        if (step < steps) {
+            fill<FEW_ROWS>(to, src, a.src.row, a.src_k, b.m, a.m, k, b.k_end, false);
+            fill<FEW_COLUMNS>(to + DEPTH * (FEW_ROWS + PAD), wei, a.wei.column, a.wei_k, b.n, a.n, k, b.k_end,
+                              wei_wide);
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+#pragma unroll 1
+    for (int step = 0; step < FEW_STAGES - 1; ++step) load(step);
+#pragma unroll 1
+    for (int step = 0; step < steps; ++step) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(FEW_STAGES - 2) : "memory");
+        __syncthreads();
+        load(step + FEW_STAGES - 1);
+        if (b.m + row >= a.m) continue;
+        const float *left = shared + step % FEW_STAGES * FEW_STAGE, *right = left + DEPTH * (FEW_ROWS + PAD);
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) {
+            const float4 x = *(const float4 *)(left + k * (FEW_ROWS + PAD) + row),
+                         y = *(const float4 *)(right + k * (FEW_COLUMNS + PAD) + column);
+            const float xs[HALF] = {x.x, x.y, x.z, x.w}, ys[HALF] = {y.x, y.y, y.z, y.w};
+#pragma unroll
+            for (int i = 0; i < HALF; ++i)
+#pragma unroll
+                for (int j = 0; j < HALF; ++j) sum[i][j] = fmaf(xs[i], ys[j], sum[i][j]);
+        }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < HALF; ++i)
+        *(float4 *)(shared + dtp_matmul_tile_at<FEW_COLUMNS>(row + i, column)) =
+            make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
+    __syncthreads();
+    dtp_matmul_finish_tile<FEW_ROWS, FEW_COLUMNS, THREADS>(a, b, shared);
 }
 
 /* ---- Anything ----------------------------------------------------------------------------------------- */

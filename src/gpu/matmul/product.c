@@ -178,7 +178,9 @@ static lie_t how_it_lies(int64_t *k_stride, int64_t k, int64_t *stride, int64_t 
 }
 
 /* Bytes to which every line of an operand is aligned where element 0 is. line: elements between lines. */
-static int width_of(uint64_t bytes) { return bytes % 16 == 0 ? 16 : bytes % 4 == 0 ? 4 : 2; }
+static int width_of(uint64_t bytes) {
+    return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
+}
 static int line_width(const dtp_matmul_args_t *a, const dtp_matmul_operand_t *o, int64_t line) {
     uint64_t all = (uint64_t)line;
     for (int b = 0; b < DTP_MATMUL_BATCH_DIMS; ++b)
@@ -193,12 +195,6 @@ static int64_t tiles_of(const dtp_gpu_product_t *plan, int64_t rows) {
     return dtp_div_up(rows, plan->tile_m) * dtp_div_up(plan->args.n, plan->tile_n) * plan->args.matrices;
 }
 
-static bool allows_tf32(const dtp_pd_t *pd) {
-    const dnnl_tp_fpmath_mode_t mode = pd->attr->fpmath_mode;
-    return mode == dnnl_tp_fpmath_mode_tf32 || mode == dnnl_tp_fpmath_mode_any ||
-           mode == dnnl_tp_fpmath_mode_bf16;
-}
-
 static void set_tile(dtp_gpu_product_t *plan, int tile_m, int tile_n, int threads, int shared_bytes) {
     plan->tile_m = tile_m;
     plan->tile_n = tile_n;
@@ -207,8 +203,9 @@ static void set_tile(dtp_gpu_product_t *plan, int tile_m, int tile_n, int thread
 }
 
 /* Number of a kernel of matrix instructions. */
+enum { MMA_SRC_ACROSS = 2 };
 static int mma_kernel(bool half, bool large, bool src_across, bool wei_across) {
-    return half << 3 | large << 2 | src_across << 1 | wei_across;
+    return half << 3 | large << 2 | (src_across ? MMA_SRC_ACROSS : 0) | wei_across;
 }
 /* found: those of run-time dims; NULL: it is looked for. */
 static dnnl_tp_status_t find_kernel(const dtp_pd_t *pd, const dtp_cu_function_t *found, int which,
@@ -221,6 +218,9 @@ static dnnl_tp_status_t find_kernel(const dtp_pd_t *pd, const dtp_cu_function_t 
     }
     if (which == DTP_GPU_PRODUCT_SIMT_KERNEL)
         return dtp_gpu_kernel(pd, DTP_GPU_MODULE_matmul_simt, "dtp_matmul_simt_f32", DTP_MATMUL_SIMT_SHARED,
+                              kernel);
+    if (which == DTP_GPU_PRODUCT_FEW_KERNEL)
+        return dtp_gpu_kernel(pd, DTP_GPU_MODULE_matmul_simt, "dtp_matmul_few_f32", DTP_MATMUL_FEW_SHARED,
                               kernel);
     if (which == DTP_GPU_PRODUCT_ANY_KERNEL || which == DTP_GPU_PRODUCT_JOIN_KERNEL)
         return dtp_gpu_kernel(pd, DTP_GPU_MODULE_matmul_simt,
@@ -258,6 +258,11 @@ static dnnl_tp_status_t simt_init(dtp_gpu_product_t *plan, const dtp_pd_t *pd,
     const lie_t wei = how_it_lies(&a->wei_k, a->k, &a->wei.column, a->n);
     plan->src_width = line_width(a, &a->src, src == ACROSS ? a->src_k : a->src.row);
     plan->wei_width = line_width(a, &a->wei, wei == ACROSS ? a->wei_k : a->wei.column);
+    if (a->m <= DTP_MATMUL_FEW_ROWS) {
+        set_tile(plan, DTP_MATMUL_FEW_ROWS, DTP_MATMUL_FEW_COLUMNS, DTP_MATMUL_SIMT_THREADS,
+                 DTP_MATMUL_FEW_SHARED);
+        return find_kernel(pd, found, DTP_GPU_PRODUCT_FEW_KERNEL, &plan->kernel);
+    }
     set_tile(plan, DTP_MATMUL_SIMT_ROWS, DTP_MATMUL_SIMT_COLUMNS, DTP_MATMUL_SIMT_THREADS,
              DTP_MATMUL_SIMT_SHARED);
     return find_kernel(pd, found, DTP_GPU_PRODUCT_SIMT_KERNEL, &plan->kernel);
@@ -285,7 +290,7 @@ static dnnl_tp_status_t share_sums(dtp_gpu_product_t *plan, const dtp_pd_t *pd,
     int64_t parts =
         dtp_min64(dtp_gpu_device(pd)->multiprocessors / tiles, dtp_min64(a->k / SHORTEST_PART, MOST_PARTS));
     const int64_t row = dtp_round_up(a->n, DTP_MATMUL_COLUMNS),
-                  matrix_bytes = a->matrices * a->m * row * (int64_t)sizeof(float);
+                  matrix_bytes = (int64_t)a->matrices * a->m * row * (int64_t)sizeof(float);
     if (matrix_bytes > 0) parts = dtp_min64(parts, most / matrix_bytes);
     if (parts < 2) return dnnl_tp_success;
     a->k_part = (int32_t)dtp_round_up(dtp_div_up(a->k, parts), PART_STEP);
@@ -322,28 +327,27 @@ static bool takes_runs(const dtp_matmul_args_t *a) {
     return a->dst.column == 1 && all % DTP_MATMUL_COLUMNS == 0;
 }
 
-/* Sizes and strides. order: how the kernel counts the elements of dst. */
+/* Sizes and strides, in a plan that is zero. *first: as of order_of_dst. */
 static dnnl_tp_status_t init_geometry(dtp_gpu_product_t *plan, const dtp_pd_t *pd, const dtp_gpu_problem_t *p,
-                                      dtp_gpu_order_t *order) {
+                                      int *first) {
     dtp_matmul_args_t *a = &plan->args;
-    strides_t strides = {0};
-    int first;
+    strides_t strides;
+    for (int i = 0; i < OPERANDS; ++i)
+        for (int d = 0; d < p->md[DST]->ndims; ++d) strides.of[i][d] = 0;
     DTP_DISPATCH(p->k <= INT32_MAX / 2, UNSUPPORTED_SHAPE);
     DTP_TRY(all_strides(&strides, a, pd, p));
-    DTP_TRY(split_dims(plan, &strides, p->md[DST], &first));
+    DTP_TRY(split_dims(plan, &strides, p->md[DST], first));
     a->k = a->k_part = (int32_t)p->k;
     a->parts = 1;
     a->src_k = p->src_k;
     a->wei_k = p->wei_k;
     if (a->dst.column != 1 && a->dst.row == 1 && a->n > 1) swap_roles(plan);
-    *order = order_of_dst(plan, p->md[DST], first);
     return dnnl_tp_success;
 }
 
-/* What follows from plan->post_ops and the geometry. */
+/* What follows from post-operations and the geometry. */
 static void init_rest(dtp_gpu_product_t *plan, const dtp_pd_t *pd) {
     dtp_matmul_args_t *a = &plan->args;
-    a->post_ops = plan->post_ops.chain;
     a->post_op_runs = plan->post_ops.has_runs && a->n % DTP_MATMUL_COLUMNS == 0;
     a->has_rest = a->bia.row != 0 || a->post_ops.len > 0 || dtp_attr_scale(pd->attr, DNNL_TP_ARG_DST) != NULL;
     plan->dst_wide = takes_runs(a);
@@ -352,13 +356,15 @@ static void init_rest(dtp_gpu_product_t *plan, const dtp_pd_t *pd) {
 dnnl_tp_status_t dtp_gpu_product_init(dtp_gpu_product_t *plan, dtp_pd_t *pd, const dtp_gpu_problem_t *p,
                                       dtp_gpu_product_kind_t kind) {
     const dtp_md_t *dst = p->md[DST];
-    dtp_gpu_order_t order;
+    int first;
     DTP_DISPATCH(!pd->has_runtime, UNSUPPORTED_RUNTIME_DIMS);
     DTP_TRY(check(pd, p, kind));
-    DTP_TRY(init_geometry(plan, pd, p, &order));
-    plan->tf32 = allows_tf32(pd);
+    DTP_TRY(init_geometry(plan, pd, p, &first));
+    plan->tf32 = dtp_gpu_allows_tf32(pd);
     if (kind == DTP_GPU_PRODUCT_CUBLASLT) return dtp_gpu_lt_init(&plan->lt, pd, &plan->args, plan->tf32);
+    const dtp_gpu_order_t order = order_of_dst(plan, dst, first);
     DTP_TRY(dtp_gpu_post_ops_init(&plan->post_ops, pd, DST, dst, &order));
+    plan->args.post_ops = plan->post_ops.chain;
     init_rest(plan, pd);
     if (kind == DTP_GPU_PRODUCT_ANY) return any_init(plan, pd, NULL);
     DTP_TRY(kind == DTP_GPU_PRODUCT_MMA ? mma_init(plan, pd, NULL) : simt_init(plan, pd, NULL));
@@ -389,7 +395,9 @@ static dnnl_tp_status_t find_kernels(dtp_gpu_runtime_product_t *plan, const dtp_
     for (int k = 0; k < DTP_GPU_PRODUCT_KERNELS; ++k) {
         const bool mma = k < DTP_GPU_PRODUCT_MMA_KERNELS;
         if (mma && (!same || half != k >> 3 || (!half && !plan->tf32))) continue;
-        if (k == DTP_GPU_PRODUCT_SIMT_KERNEL && (!same || half)) continue;
+        if (mma && !half && (k & MMA_SRC_ACROSS)) continue; /* there is none of tf32 */
+        if ((k == DTP_GPU_PRODUCT_SIMT_KERNEL || k == DTP_GPU_PRODUCT_FEW_KERNEL) && (!same || half))
+            continue;
         DTP_TRY(find_kernel(pd, NULL, k, &plan->kernel[k]));
     }
     return dnnl_tp_success;
@@ -400,30 +408,47 @@ dnnl_tp_status_t dtp_gpu_runtime_product_init(dtp_gpu_runtime_product_t *plan, d
     dtp_gpu_product_t known = {.swapped = false};
     dtp_gpu_problem_t standing = *p;
     dtp_md_t md[DST + 1];
-    dtp_gpu_order_t order;
+    int first;
     DTP_TRY(check(pd, p, DTP_GPU_PRODUCT_ANY));
     for (int i = SRC; i <= DST; ++i) {
         stand_in(&md[i], p->md[i]);
         standing.md[i] = &md[i];
     }
     standing.k = standing.src_k = standing.wei_k = 1;
-    DTP_TRY(init_geometry(&known, pd, &standing, &order)); /* scales */
+    DTP_TRY(init_geometry(&known, pd, &standing, &first)); /* scales */
+    const dtp_gpu_order_t order = order_of_dst(&known, p->md[DST], first);
     DTP_TRY(dtp_gpu_post_ops_init(&plan->post_ops, pd, DST, p->md[DST], &order));
-    plan->tf32 = allows_tf32(pd);
+    plan->tf32 = dtp_gpu_allows_tf32(pd);
+    plan->args_bytes = sizeof known.args;
     dtp_pd_book(pd, (size_t)RUNTIME_PARTIAL_BYTES, 0);
     return find_kernels(plan, pd, p);
+}
+
+/* What is zero, or known, in front of the dims. A plan is long: what is not read of it here is left as it is. */
+static void begin_plan(dtp_gpu_product_t *made, const dtp_gpu_runtime_product_t *plan) {
+    memset(&made->args, 0, plan->args_bytes);
+    made->kernel = made->join = NULL;
+    made->swapped = false;
+    made->tf32 = plan->tf32;
+    made->src_width = made->wei_width = 0;
+    made->lt.lt.handle = NULL;
 }
 
 /* The plan of an execution: with the fastest kernel of those that were found. */
 static dnnl_tp_status_t make_plan(dtp_gpu_product_t *made, const dtp_gpu_runtime_product_t *plan,
                                   const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, const dtp_gpu_problem_t *p) {
     const dtp_cu_function_t *found = plan->kernel;
-    dtp_gpu_order_t order;
+    dtp_gpu_order_t order, *used = NULL;
     int64_t bytes = RUNTIME_PARTIAL_BYTES;
-    made->post_ops = plan->post_ops;
-    made->tf32 = plan->tf32;
-    DTP_TRY(init_geometry(made, pd, p, &order));
-    DTP_TRY(dtp_gpu_post_ops_actual(&made->post_ops, ctx->md, p->md[DST], &order));
+    int first;
+    begin_plan(made, plan);
+    DTP_TRY(init_geometry(made, pd, p, &first));
+    if (plan->post_ops.chain.tensors) {
+        order = order_of_dst(made, p->md[DST], first);
+        used = &order;
+    }
+    DTP_TRY(dtp_gpu_post_ops_actual(&made->post_ops, &made->args.post_ops, &plan->post_ops, ctx->md,
+                                    p->md[DST], used));
     init_rest(made, pd);
     const bool same = made->args.src.type == made->args.wei.type;
     if (!same || (mma_init(made, pd, found) && simt_init(made, pd, found))) return any_init(made, pd, found);
@@ -473,7 +498,7 @@ dnnl_tp_status_t dtp_gpu_product_execute(const dtp_gpu_product_t *plan, const dt
 
 dnnl_tp_status_t dtp_gpu_runtime_product_execute(const dtp_gpu_runtime_product_t *plan, const dtp_pd_t *pd,
                                                  const dtp_exec_ctx_t *ctx, const dtp_gpu_problem_t *p) {
-    dtp_gpu_product_t made = {.swapped = false};
+    dtp_gpu_product_t made;
     const dnnl_tp_status_t status = make_plan(&made, plan, pd, ctx, p);
     if (status == dnnl_tp_unimplemented)
         return dtp_fail(status, DTP_UNSUPPORTED_LAYOUT, "dimensions and strides of this execution");

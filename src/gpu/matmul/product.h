@@ -11,10 +11,12 @@
 /* Dense indices of the arguments, as matmul and inner product have them. */
 enum { DTP_PRODUCT_SRC, DTP_PRODUCT_WEI, DTP_PRODUCT_BIA, DTP_PRODUCT_DST };
 
-/* Kernels of products: 16 of matrix instructions, by type, size of tile and layouts; then f32 tiles, any strides, the sum of parts. */
+/* Kernels of products: 16 of matrix instructions, by type, size of tile and layouts; then f32 tiles, those of few
+ * rows, any strides, the sum of parts. */
 enum {
     DTP_GPU_PRODUCT_MMA_KERNELS = 16,
     DTP_GPU_PRODUCT_SIMT_KERNEL = DTP_GPU_PRODUCT_MMA_KERNELS,
+    DTP_GPU_PRODUCT_FEW_KERNEL,
     DTP_GPU_PRODUCT_ANY_KERNEL,
     DTP_GPU_PRODUCT_JOIN_KERNEL,
     DTP_GPU_PRODUCT_KERNELS
@@ -46,6 +48,8 @@ typedef struct {
     dtp_gpu_post_ops_t post_ops;                       /* without dims */
     dtp_cu_function_t kernel[DTP_GPU_PRODUCT_KERNELS]; /* NULL: not of these types */
     bool tf32;
+    size_t
+        args_bytes; /* of arguments: a number that the compiler does not know makes it clear them by a call, not by a slow instruction */
 } dtp_gpu_runtime_product_t;
 
 typedef enum {

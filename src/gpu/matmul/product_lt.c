@@ -140,20 +140,28 @@ static dnnl_tp_status_t make_product(dtp_gpu_lt_plan_t *plan, const dtp_matmul_a
 
 /* ---- Ways to compute ------------------------------------------------------------------------------------ */
 
-static dnnl_tp_status_t fill_preference(const dtp_gpu_lt_t *lt, dtp_lt_preference_t *p, uint32_t alignment) {
+/* Alignments in bytes: of A and B, and of C, D and the bias. */
+typedef struct {
+    uint32_t in, out;
+} alignment_t;
+
+static dnnl_tp_status_t fill_preference(const dtp_gpu_lt_t *lt, dtp_lt_preference_t *p,
+                                        const alignment_t *alignment) {
     const uint64_t most = MOST_WORKSPACE_BYTES;
     const uint32_t schemes = DTP_LT_REDUCTION_COMPUTE_TYPE;
     LT_TRY(lt, cublasLtMatmulPreferenceSetAttribute, p, DTP_LT_MAX_WORKSPACE, &most, sizeof most);
     LT_TRY(lt, cublasLtMatmulPreferenceSetAttribute, p, DTP_LT_REDUCTION_SCHEMES, &schemes, sizeof schemes);
-    for (int i = DTP_LT_ALIGNMENT_A; i <= DTP_LT_ALIGNMENT_D; ++i)
-        LT_TRY(lt, cublasLtMatmulPreferenceSetAttribute, p, i, &alignment, sizeof alignment);
+    for (int i = DTP_LT_ALIGNMENT_A; i <= DTP_LT_ALIGNMENT_D; ++i) {
+        const uint32_t *bytes = i <= DTP_LT_ALIGNMENT_B ? &alignment->in : &alignment->out;
+        LT_TRY(lt, cublasLtMatmulPreferenceSetAttribute, p, i, bytes, sizeof *bytes);
+    }
     return dnnl_tp_success;
 }
 
 /* The address of a bias tells the library no more than its alignment. */
-static dnnl_tp_status_t find_way(dtp_gpu_lt_plan_t *plan, int i, uint32_t alignment) {
+static dnnl_tp_status_t find_way(dtp_gpu_lt_plan_t *plan, int i, const alignment_t *alignment) {
     const dtp_gpu_lt_t *lt = &plan->lt;
-    const void *bias = (const void *)(uintptr_t)alignment;
+    const void *bias = (const void *)(uintptr_t)alignment->out;
     dtp_lt_product_t p = plan->product;
     dtp_lt_preference_t *made, preference;
     dtp_lt_found_t found;
@@ -174,9 +182,12 @@ static dnnl_tp_status_t find_way(dtp_gpu_lt_plan_t *plan, int i, uint32_t alignm
 
 static dnnl_tp_status_t ask(dtp_gpu_lt_plan_t *plan, const dtp_matmul_args_t *a, uint32_t epilogue,
                             bool tf32) {
+    const alignment_t of_elements = {(uint32_t)dtp_type_size((dnnl_tp_data_type_t)a->src.type),
+                                     (uint32_t)dtp_type_size((dnnl_tp_data_type_t)a->dst.type)};
+    const alignment_t wide = {WIDE_ALIGNMENT, WIDE_ALIGNMENT};
     DTP_TRY(make_product(plan, a, epilogue, tf32));
-    DTP_TRY(find_way(plan, 0, (uint32_t)dtp_type_size((dnnl_tp_data_type_t)a->src.type)));
-    return find_way(plan, 1, WIDE_ALIGNMENT);
+    DTP_TRY(find_way(plan, 0, &of_elements));
+    return find_way(plan, 1, &wide);
 }
 
 dnnl_tp_status_t dtp_gpu_lt_init(dtp_gpu_lt_plan_t *plan, dtp_pd_t *pd, const dtp_matmul_args_t *a,

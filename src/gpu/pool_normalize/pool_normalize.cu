@@ -24,9 +24,16 @@ DTP_DEVICE float add_rows(const dtp_pooln_args_t &a, int64_t first, const float 
     return weight;
 }
 
+/* Squares of large elements are beyond f32. */
+struct add_f64 {
+    __device__ __forceinline__ double operator()(double x, double y) const { return x + y; }
+    static __device__ __forceinline__ double none() { return 0.; }
+};
+
 DTP_KERNEL(dtp_pool_normalize, dtp_pooln_args_t, THREADS) {
-    extern __shared__ float sums[]; /* [group][h] */
-    __shared__ float weights[THREADS], room[DTP_WARP];
+    extern __shared__ __align__(16) float sums[]; /* [group][h] */
+    __shared__ float weights[THREADS];
+    __shared__ double room[DTP_WARP];
     __shared__ int place;
     const int sequence = (int)blockIdx.x, pieces = (a.h + DTP_GPU_RUN - 1) / DTP_GPU_RUN;
     const int bad = a.offsets ? dtp_bad_offset(a.offsets, a.n, a.rows, a.note, &place) : DTP_NONE;
@@ -43,11 +50,15 @@ DTP_KERNEL(dtp_pool_normalize, dtp_pooln_args_t, THREADS) {
         float sum[DTP_GPU_RUN] = {};
         const float weight = add_rows(a, first, mask, rows, group, column, sum);
         if (column == 0) weights[group] = weight;
-        for (int k = 0; k < DTP_GPU_RUN; ++k)
-            if (column + k < a.h) sums[group * a.h + column + k] = sum[k];
+        float *to = sums + group * a.h + column;
+        if (a.h % DTP_GPU_RUN == 0) *(float4 *)to = make_float4(sum[0], sum[1], sum[2], sum[3]);
+        else
+            for (int k = 0; k < DTP_GPU_RUN; ++k)
+                if (column + k < a.h) to[k] = sum[k];
     }
     __syncthreads();
-    float count = 0, square = 0;
+    float count = 0;
+    double square = 0;
     for (int g = 0; g < a.groups; ++g) count += weights[g];
     const float inverse = count != 0 ? 1 / count : 0.f;
     for (int c = (int)threadIdx.x; c < a.h; c += THREADS) {
@@ -55,10 +66,11 @@ DTP_KERNEL(dtp_pool_normalize, dtp_pooln_args_t, THREADS) {
         for (int g = 0; g < a.groups; ++g) sum += sums[g * a.h + c];
         sum *= inverse;
         sums[c] = sum;
-        square += sum * sum;
+        square += (double)sum * sum;
     }
-    const float norm = fmaxf(sqrtf(dtp_over_block(dtp_add(), square, room)), a.epsilon);
-    const float scale = norm > 0 ? 1 / norm : 0.f;
+    const double norm = sqrt(dtp_over_warps(add_f64(), dtp_over_warp(add_f64(), square), room));
+    const double length = norm < a.epsilon ? a.epsilon : norm; /* NaN stays */
+    const float scale = length > 0 ? (float)(1 / length) : 0.f;
     for (int c = (int)threadIdx.x; c < a.h; c += THREADS) a.dst[sequence * a.ld_dst + c] = sums[c] * scale;
     if (bad != DTP_NONE) dtp_note_offset(a.note, a.offsets, bad, a.rows);
 }

@@ -124,14 +124,18 @@ static dnnl_tp_status_t choose_first_columns(const dtp_pd_t *pd, plan_t *plan) {
     return choose_columns(pd, plan, "dtp_reduction_columns_any", 1, &plan->one);
 }
 
-/* Cuts results into parts where they alone do not fill the device. */
+void dtp_gpu_reduction_cut(const dtp_pd_t *pd, const dtp_gpu_reduction_args_t *a, int64_t blocks,
+                           int64_t least, int64_t *chunk, int64_t *parts) {
+    const int64_t n = a->reduced.n;
+    const int64_t wanted = BLOCKS * (int64_t)dtp_gpu_device(pd)->multiprocessors / dtp_max64(1, blocks);
+    const int64_t most = dtp_min64(dtp_min64(wanted, MAX_PARTS), n / least);
+    *chunk = dtp_round_up(most > 1 ? dtp_div_up(n, most) : n, DTP_GPU_RUN);
+    *parts = n ? dtp_div_up(n, *chunk) : 1;
+}
+
 static dnnl_tp_status_t cut(dtp_pd_t *pd, plan_t *plan) {
-    const int64_t n = plan->args.reduced.n, least = plan->columns ? PART_COLUMN : PART_ROW;
-    const int64_t wanted =
-        BLOCKS * (int64_t)dtp_gpu_device(pd)->multiprocessors / dtp_max64(1, plan->one.shape.grid[0]);
-    const int64_t parts = dtp_min64(dtp_min64(wanted, MAX_PARTS), n / least);
-    plan->chunk = dtp_round_up(parts > 1 ? dtp_div_up(n, parts) : n, DTP_GPU_RUN);
-    plan->parts = n ? dtp_div_up(n, plan->chunk) : 1;
+    dtp_gpu_reduction_cut(pd, &plan->args, plan->one.shape.grid[0], plan->columns ? PART_COLUMN : PART_ROW,
+                          &plan->chunk, &plan->parts);
     plan->one.shape.grid[1] = (uint32_t)plan->parts;
     if (plan->parts == 1) return dnnl_tp_success;
     dtp_pd_book(pd, (size_t)(plan->parts * plan->args.kept.n) * sizeof(float), 0);
@@ -155,6 +159,24 @@ static dnnl_tp_status_t reduction_init(dtp_pd_t *pd) {
     return cut(pd, plan);
 }
 
+void dtp_gpu_reduction_join(dtp_gpu_reduction_args_t *a, void *results, dnnl_tp_data_type_t type,
+                            int64_t parts) {
+    int64_t stride = 1;
+    for (int d = 0; d < DTP_GPU_DIMS; ++d) {
+        a->src.stride[d] = stride;
+        stride *= a->kept.dim[d].size;
+    }
+    a->src.data = results;
+    a->src.type = (int32_t)type;
+    a->src.aligned = false;
+    a->dst.aligned = false;
+    a->map = DTP_MAP_NONE;
+    a->reduced = (dtp_gpu_dims_t){.n = parts, .ndims = 1};
+    for (int d = 0; d < DTP_GPU_DIMS; ++d) a->reduced.dim[d] = dtp_gpu_dim(d == 0 ? parts : 1);
+    a->reduced_step[0] = a->kept.n;
+    a->chunk = parts;
+}
+
 /* The first stage writes the results of parts, f32, one part behind the other. */
 static dnnl_tp_status_t reduce_parts(const dtp_exec_ctx_t *ctx, const plan_t *plan,
                                      dtp_gpu_reduction_args_t *a) {
@@ -162,20 +184,7 @@ static dnnl_tp_status_t reduce_parts(const dtp_exec_ctx_t *ctx, const plan_t *pl
     parts.finish = DTP_FINISH_PART;
     parts.dst.data = ctx->scratch;
     DTP_TRY(dtp_gpu_launch(ctx, plan->one.kernel, &plan->one.shape, &parts));
-    int64_t stride = 1;
-    for (int d = 0; d < DTP_GPU_DIMS; ++d) {
-        a->src.stride[d] = stride;
-        stride *= a->kept.dim[d].size;
-    }
-    a->src.data = ctx->scratch;
-    a->src.type = dnnl_tp_f32;
-    a->src.aligned = false;
-    a->dst.aligned = false;
-    a->map = DTP_MAP_NONE;
-    a->reduced = (dtp_gpu_dims_t){.n = plan->parts, .ndims = 1};
-    for (int d = 0; d < DTP_GPU_DIMS; ++d) a->reduced.dim[d] = dtp_gpu_dim(d == 0 ? plan->parts : 1);
-    a->reduced_step[0] = a->kept.n;
-    a->chunk = plan->parts;
+    dtp_gpu_reduction_join(a, ctx->scratch, dnnl_tp_f32, plan->parts);
     return dtp_gpu_launch(ctx, plan->two.kernel, &plan->two.shape, a);
 }
 

@@ -7,7 +7,7 @@
 typedef enum { DTP_MAP_NONE, DTP_MAP_ABS, DTP_MAP_SQUARE, DTP_MAP_POWER } dtp_reduction_map_t;
 typedef enum { DTP_COMBINE_SUM, DTP_COMBINE_MUL, DTP_COMBINE_MAX, DTP_COMBINE_MIN } dtp_reduction_combine_t;
 typedef enum {
-    DTP_FINISH_PART, /* f32, to dst.data[part * results + result]; nothing else happens */
+    DTP_FINISH_PART, /* f32, or s64 of integers, to dst.data[part * results + result]; nothing else happens */
     DTP_FINISH_NONE,
     DTP_FINISH_MEAN,
     DTP_FINISH_FLOOR, /* at least eps */

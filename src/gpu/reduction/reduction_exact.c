@@ -2,13 +2,19 @@
  * zero. */
 #include "gpu/reduction/reduction.h"
 
-enum { WARP = 32, WARPS = DTP_REDUCTION_THREADS / WARP };
+enum { WARP = 32, WARPS = DTP_REDUCTION_THREADS / WARP, PART = 4096 /* elements of a part at least */ };
 
 typedef struct {
     dtp_gpu_reduction_args_t args;
     dtp_cu_function_t kernel;
-    dtp_gpu_shape_t shape;
+    int64_t parts;
 } plan_t;
+
+static dtp_gpu_shape_t shape_of(const dtp_gpu_reduction_args_t *a, int64_t parts) {
+    const int64_t blocks = a->by_warps ? dtp_div_up(a->kept.n, WARPS) : a->kept.n;
+    return (dtp_gpu_shape_t){.grid = {(uint32_t)dtp_min64(blocks, INT32_MAX), (uint32_t)parts},
+                             .block = {DTP_REDUCTION_THREADS}};
+}
 
 /* Roots are for floats. */
 static bool exact_takes(const dtp_reduction_desc_t *d) {
@@ -35,10 +41,9 @@ static dnnl_tp_status_t exact_init(dtp_pd_t *pd) {
     DTP_DISPATCH(dtp_md_is_plain(&d->src) && dtp_md_is_plain(&d->dst), UNSUPPORTED_LAYOUT);
     const dtp_gpu_order_t order = dtp_gpu_order_of(&d->src);
     DTP_TRY(dtp_gpu_reduction_describe(&plan->args, d, &order));
-    const int64_t rows = plan->args.kept.n;
-    plan->shape.block[0] = DTP_REDUCTION_THREADS;
-    plan->shape.grid[0] =
-        (uint32_t)dtp_min64(plan->args.by_warps ? dtp_div_up(rows, WARPS) : rows, INT32_MAX);
+    dtp_gpu_reduction_cut(pd, &plan->args, shape_of(&plan->args, 1).grid[0], PART, &plan->args.chunk,
+                          &plan->parts);
+    if (plan->parts > 1) dtp_pd_book(pd, (size_t)(plan->parts * plan->args.kept.n) * sizeof(int64_t), 0);
     return dtp_gpu_kernel(pd, DTP_GPU_MODULE_reduction_exact, "dtp_reduction_exact", 0, &plan->kernel);
 }
 
@@ -48,7 +53,17 @@ static dnnl_tp_status_t exact_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *
     dtp_gpu_reduction_args_t a = plan->args;
     dtp_gpu_bind(&a.src, ctx, DTP_REDUCTION_SRC, &d->src);
     dtp_gpu_bind(&a.dst, ctx, DTP_REDUCTION_DST, &d->dst);
-    return dtp_gpu_launch(ctx, plan->kernel, &plan->shape, &a);
+    if (plan->parts > 1) {
+        dtp_gpu_reduction_args_t parts = a;
+        parts.finish = DTP_FINISH_PART;
+        parts.dst.data = ctx->scratch;
+        const dtp_gpu_shape_t first = shape_of(&parts, plan->parts);
+        DTP_TRY(dtp_gpu_launch(ctx, plan->kernel, &first, &parts));
+        dtp_gpu_reduction_join(&a, ctx->scratch, dnnl_tp_s64, plan->parts);
+        a.by_warps = true;
+    }
+    const dtp_gpu_shape_t shape = shape_of(&a, 1);
+    return dtp_gpu_launch(ctx, plan->kernel, &shape, &a);
 }
 
 DTP_GPU_IMPL(reduction_exact, "cuda:exact", .plan_size = sizeof(plan_t), .pd_init = exact_init,

@@ -1,4 +1,4 @@
-/* Reductions of integers in 64 bits, which wrap: a warp or a block has a result. */
+/* Reductions of integers in 64 bits, which wrap: a warp or a block has a result, or a part of it. */
 #include "gpu/device/rows.cuh"
 #include "gpu/reduction/reduction_args.h"
 
@@ -57,17 +57,20 @@ DTP_KERNEL(dtp_reduction_exact, dtp_gpu_reduction_args_t, DTP_REDUCTION_THREADS)
     __shared__ int64_t room[DTP_WARP];
     const dtp_group group(a.by_warps);
     const combine_t with = {a.combine, a.src.type};
+    const int64_t begin = blockIdx.y * a.chunk, end = min(begin + a.chunk, a.reduced.n);
     for (int64_t row = group.first; row < a.kept.n; row += group.count) {
         const dtp_position p = dtp_decode(a.kept, row);
         const int64_t src = dtp_offset(p, a.kept, a.src);
         int64_t sum = with.none();
-        for (int64_t i = group.thread; i < a.reduced.n; i += group.threads) {
+        for (int64_t i = begin + group.thread; i < end; i += group.threads) {
             const int64_t at = src + dtp_offset(dtp_decode(a.reduced, i), a.reduced.ndims, a.reduced_step);
             sum = with(sum, map(a.map, load(a.src.type, a.src.data, at)));
         }
         sum = group.over(with, sum, room);
         group.wait();
         if (a.finish == DTP_FINISH_MEAN) sum = a.count ? sum / a.count : 0;
-        if (group.thread == 0) store(a.dst.type, a.dst.data, dtp_offset(p, a.kept, a.dst), sum);
+        if (group.thread > 0) continue;
+        if (a.finish == DTP_FINISH_PART) ((int64_t *)a.dst.data)[blockIdx.y * a.kept.n + row] = sum;
+        else store(a.dst.type, a.dst.data, dtp_offset(p, a.kept, a.dst), sum);
     }
 }

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { THREADS = 256 };
+enum { THREADS = 256, WORD = 4 };
 enum { SHORT = 16 }; /* dimensions so short are not worth a tile of transposition */
 
 /* Joins dimensions over all tensors, in the order of dst. */
@@ -39,6 +39,16 @@ static dnnl_tp_status_t init_sum(dtp_move_args_t *a, const dtp_gpu_move_problem_
     return dnnl_tp_success;
 }
 
+/* Rows of a transposition begin and end between words, if the tensors do. */
+static bool are_words(const dtp_move_args_t *a, size_t size) {
+    const int64_t pack = (int64_t)(WORD / size);
+    if (a->dims.dim[0].size % pack != 0 || a->dims.dim[a->across].size % pack != 0) return false;
+    for (int d = 0; d < a->dims.ndims; ++d)
+        if ((a->src.stride[d] % pack != 0 && d != a->across) || (a->dst.stride[d] % pack != 0 && d != 0))
+            return false;
+    return true;
+}
+
 /* dst lies along dimension 0, src along another one. */
 static bool init_transpose(dtp_gpu_move_t *move) {
     dtp_move_args_t *a = &move->args;
@@ -57,7 +67,7 @@ static bool init_transpose(dtp_gpu_move_t *move) {
 }
 
 static bool is_linear(const dtp_move_args_t *a) {
-    return a->dims.ndims == 1 && (a->dims.n <= 1 || (a->src.stride[0] == 1 && a->dst.stride[0] == 1));
+    return dtp_gpu_is_linear(&a->dims, a->src.stride) && dtp_gpu_is_linear(&a->dims, a->dst.stride);
 }
 
 dnnl_tp_status_t dtp_gpu_move_init(dtp_gpu_move_t *move, const dtp_pd_t *pd,
@@ -77,6 +87,7 @@ dnnl_tp_status_t dtp_gpu_move_init(dtp_gpu_move_t *move, const dtp_pd_t *pd,
     const bool src_runs = dtp_gpu_tensor_runs(&a->src, &a->dims),
                dst_runs = dtp_gpu_tensor_runs(&a->dst, &a->dims);
     const bool runs = !transposes && src_runs && dst_runs;
+    a->words = transposes && raw && size < WORD && are_words(a, size);
     if (!transposes) {
         move->threads = dtp_div_up(a->dims.n, runs ? DTP_GPU_RUN : 1);
         move->block = THREADS;
@@ -101,6 +112,7 @@ dnnl_tp_status_t dtp_gpu_move_execute(const dtp_gpu_move_t *move, const dtp_exec
     dtp_move_args_t a = move->args;
     bind(&a.src, src);
     bind(&a.dst, dst);
+    a.words = a.words && dtp_gpu_is_aligned(src, WORD) && dtp_gpu_is_aligned(dst, WORD);
     for (int i = 0; i < DTP_MOVE_QUANTS; ++i) a.quant[i].data = (void *)(uintptr_t)quant[i];
     return dtp_gpu_launch_threads(ctx, move->kernel, move->threads, move->block, &a);
 }

@@ -24,6 +24,8 @@ typedef struct {
     int32_t sum_type; /* the type as which the old dst is read */
     int32_t has_sum, has_quants;
     float sum_scale, sum_zero_point;
+    int32_t words; /* of a transposition without conversion: rows of both tensors are whole words */
+    int32_t unused;
     dtp_gpu_tensor_t quant[DTP_MOVE_QUANTS]; /* data NULL: none */
 } dtp_move_args_t;
 

@@ -93,24 +93,36 @@ struct converted_t {
     }
 };
 
-/* A tile of dimension 0, along which dst lies, and of dimension `across`, along which src does, goes through shared memory. A line of
- * it is an odd number of words, so that threads of a warp meet in no bank in either direction. */
+/* Where a block's tile lies: numbers of its first element along dimension 0, along which dst lies, and along dimension `across`, along which
+ * src does, and offsets to the matrices of these two. */
+struct tile_t {
+    int along, across;
+    int64_t from, to;
+
+    __device__ __forceinline__ tile_t(const dtp_move_args_t &a) : from(0), to(0) {
+        const int block = (int)blockIdx.x, tiles = a.tiles_along * a.tiles_across;
+        along = block % tiles % a.tiles_along * DTP_MOVE_TILE;
+        across = block % tiles / a.tiles_along * DTP_MOVE_TILE;
+        int rest = block / tiles;
+        for (int d = 1; d < a.dims.ndims; ++d) {
+            if (d == a.across) continue;
+            const int at = rest % (int)a.dims.dim[d].size;
+            rest /= (int)a.dims.dim[d].size;
+            from += at * a.src.stride[d];
+            to += at * a.dst.stride[d];
+        }
+    }
+};
+
+/* A tile goes through shared memory. A line of it is an odd number of words, so that threads of a warp meet in no bank in either direction. */
 template <class M> DTP_DEVICE void transpose(const dtp_move_args_t &a) {
     typedef typename M::element_t T;
     enum { TILE = DTP_MOVE_TILE, LINE = TILE + 4 / (int)sizeof(T), LINES = DTP_MOVE_TILE_THREADS / TILE };
     __shared__ T tile[TILE][LINE]; /* [along dst][along src] */
-    const int block = (int)blockIdx.x, tiles = a.tiles_along * a.tiles_across;
-    const int along = block % tiles % a.tiles_along * TILE, across = block % tiles / a.tiles_along * TILE;
+    const tile_t at(a);
+    const int along = at.along, across = at.across;
     const int size_along = (int)a.dims.dim[0].size, size_across = (int)a.dims.dim[a.across].size;
-    int64_t from = 0, to = 0;
-    int rest = block / tiles;
-    for (int d = 1; d < a.dims.ndims; ++d) {
-        if (d == a.across) continue;
-        const int at = rest % (int)a.dims.dim[d].size;
-        rest /= (int)a.dims.dim[d].size;
-        from += at * a.src.stride[d];
-        to += at * a.dst.stride[d];
-    }
+    const int64_t from = at.from, to = at.to;
     const int lane = (int)threadIdx.x % TILE, first = (int)threadIdx.x / TILE;
 #pragma unroll 4
     for (int i = first; i < TILE; i += LINES)
@@ -123,6 +135,50 @@ template <class M> DTP_DEVICE void transpose(const dtp_move_args_t &a) {
             M::write(a.dst, to + (across + i) * a.dst.stride[a.across] + along + lane, tile[lane][i]);
 }
 
+/* PACK words of as many elements, of which word i holds number i, become those of which word i holds the elements i. */
+DTP_DEVICE void exchange(uint32_t (&x)[2]) {
+    const uint32_t low = __byte_perm(x[0], x[1], 0x5410), high = __byte_perm(x[0], x[1], 0x7632);
+    x[0] = low, x[1] = high;
+}
+DTP_DEVICE void exchange(uint32_t (&x)[4]) {
+    const uint32_t a = __byte_perm(x[0], x[1], 0x5140), b = __byte_perm(x[2], x[3], 0x5140),
+                   c = __byte_perm(x[0], x[1], 0x7362), d = __byte_perm(x[2], x[3], 0x7362);
+    x[0] = __byte_perm(a, b, 0x5410), x[1] = __byte_perm(a, b, 0x7632);
+    x[2] = __byte_perm(c, d, 0x5410), x[3] = __byte_perm(c, d, 0x7632);
+}
+
+/* The same where rows of both tensors are whole words: these are moved. The lines of a tile lie in PACK planes, those whose numbers have one
+ * rest in a plane, since the words of PACK lines are read together; sizes of lines and planes are such that neither writes nor reads of a
+ * warp meet in a bank. */
+template <int PACK> DTP_DEVICE void transpose_words(const dtp_move_args_t &a) {
+    enum { TILE = DTP_MOVE_TILE, WORDS = TILE / PACK, LINES = DTP_MOVE_TILE_THREADS / WORDS };
+    enum { LINE = WORDS + PACK / 2, PLANE = WORDS * LINE + (PACK == 4 ? 16 : 0) };
+    __shared__ uint32_t tile[PACK * PLANE];
+    const tile_t at(a);
+    const int size_along = (int)a.dims.dim[0].size, size_across = (int)a.dims.dim[a.across].size;
+    const int word = (int)threadIdx.x % WORDS, first = (int)threadIdx.x / WORDS;
+    const uint32_t *src = (const uint32_t *)a.src.data;
+    uint32_t *dst = (uint32_t *)a.dst.data;
+#pragma unroll 4
+    for (int i = first; i < TILE; i += LINES)
+        if (at.along + i < size_along && at.across + word * PACK < size_across)
+            tile[i % PACK * PLANE + i / PACK * LINE + word] =
+                src[(at.from + (at.along + i) * a.src.stride[0] + at.across) / PACK + word];
+    __syncthreads();
+#pragma unroll 4
+    for (int i = first; i < WORDS; i += LINES) {
+        uint32_t x[PACK];
+        if (at.across + i * PACK >= size_across || at.along + word * PACK >= size_along) continue;
+#pragma unroll
+        for (int k = 0; k < PACK; ++k) x[k] = tile[k * PLANE + word * LINE + i];
+        exchange(x);
+#pragma unroll
+        for (int k = 0; k < PACK; ++k)
+            dst[(at.to + (at.across + i * PACK + k) * a.dst.stride[a.across] + at.along) / PACK + word] =
+                x[k];
+    }
+}
+
 /* ---- Kernels ------------------------------------------------------------------------------------------ */
 
 #define RAW_KERNELS(bytes, T)                                                                \
@@ -132,8 +188,14 @@ RAW_KERNELS(1, uint8_t)
 RAW_KERNELS(2, uint16_t)
 RAW_KERNELS(4, uint32_t)
 RAW_KERNELS(8, uint2)
-DTP_KERNEL(dtp_move_transpose_1, dtp_move_args_t, DTP_MOVE_TILE_THREADS) { transpose<raw_t<uint8_t>>(a); }
-DTP_KERNEL(dtp_move_transpose_2, dtp_move_args_t, DTP_MOVE_TILE_THREADS) { transpose<raw_t<uint16_t>>(a); }
+DTP_KERNEL(dtp_move_transpose_1, dtp_move_args_t, DTP_MOVE_TILE_THREADS) {
+    if (a.words) transpose_words<4>(a);
+    else transpose<raw_t<uint8_t>>(a);
+}
+DTP_KERNEL(dtp_move_transpose_2, dtp_move_args_t, DTP_MOVE_TILE_THREADS) {
+    if (a.words) transpose_words<2>(a);
+    else transpose<raw_t<uint16_t>>(a);
+}
 DTP_KERNEL(dtp_move_transpose_4, dtp_move_args_t, DTP_MOVE_TILE_THREADS) { transpose<raw_t<uint32_t>>(a); }
 DTP_KERNEL(dtp_convert_runs, dtp_move_args_t, THREADS) { convert<DTP_GPU_RUN>(a); }
 DTP_KERNEL(dtp_convert_each, dtp_move_args_t, THREADS) { convert<1>(a); }

@@ -4,7 +4,7 @@
 #include "gpu/device/rows.h"
 #include "gpu/softmax/softmax_args.h"
 
-enum { WARP = 32 };
+enum { WARP = 32, SHORT = WARP / 2 }; /* rows of SHORT elements and fewer have a lane each, as columns have */
 
 typedef struct {
     dtp_gpu_rows_t rows;
@@ -13,16 +13,33 @@ typedef struct {
     dtp_gpu_shape_t held_shape, any_shape;
 } plan_t;
 
-static dnnl_tp_status_t choose_any(const dtp_pd_t *pd, plan_t *plan) {
-    const bool rows = plan->rows.src_step == 1 || plan->rows.dst_step == 1;
-    const bool runs = dtp_gpu_rows_have_runs(&plan->rows, &plan->po);
-    plan->any_shape.block[0] = rows ? DTP_GPU_ROW_THREADS : WARP * DTP_SOFTMAX_COLUMN_WARPS;
-    plan->any_shape.grid[0] = dtp_gpu_grid(rows ? plan->rows.dims.n : dtp_div_up(plan->rows.dims.n, WARP));
+/* Runs of DTP_GPU_RUN elements lie across the rows; each element of a run is another row's. */
+static bool columns_have_runs(dtp_gpu_rows_t *rows) {
+    const bool src = dtp_gpu_tensor_runs(&rows->src, &rows->dims),
+               dst = dtp_gpu_tensor_runs(&rows->dst, &rows->dims);
+    return src && dst && rows->src.aligned && rows->dst.aligned &&
+           (rows->src_step | rows->dst_step) % DTP_GPU_RUN == 0;
+}
+
+/* Lanes have runs where the blocks still fill the device. */
+static dnnl_tp_status_t choose_columns(const dtp_pd_t *pd, plan_t *plan) {
+    const bool runs =
+        plan->rows.dims.n >= (int64_t)WARP * DTP_GPU_RUN * dtp_gpu_device(pd)->multiprocessors &&
+        columns_have_runs(&plan->rows);
+    if (!runs) plan->rows.src.aligned = plan->rows.dst.aligned = 0;
+    plan->any_shape.block[0] = WARP * DTP_SOFTMAX_COLUMN_WARPS;
+    plan->any_shape.grid[0] = dtp_gpu_grid(dtp_div_up(plan->rows.dims.n, runs ? WARP * DTP_GPU_RUN : WARP));
     return dtp_gpu_kernel(pd, DTP_GPU_MODULE_softmax,
-                          !rows  ? "dtp_softmax_columns"
-                          : runs ? "dtp_softmax_rows"
-                                 : "dtp_softmax_rows_any",
-                          0, &plan->any);
+                          runs ? "dtp_softmax_columns_runs" : "dtp_softmax_columns", 0, &plan->any);
+}
+
+static dnnl_tp_status_t choose_any(const dtp_pd_t *pd, plan_t *plan) {
+    const bool runs = dtp_gpu_rows_have_runs(&plan->rows, &plan->po);
+    if ((plan->rows.src_step != 1 && plan->rows.dst_step != 1) || plan->rows.n <= SHORT)
+        return choose_columns(pd, plan);
+    dtp_gpu_rows_share(pd, &plan->rows, runs, &plan->any_shape);
+    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_softmax, runs ? "dtp_softmax_rows" : "dtp_softmax_rows_any", 0,
+                          &plan->any);
 }
 
 static dnnl_tp_status_t softmax_init(dtp_pd_t *pd) {

@@ -104,63 +104,89 @@ DTP_DEVICE finish_t finish_of(const dtp_gpu_softmax_args_t &a, float largest, fl
     return {largest, sum, logf(sum), dtp_scale(a.src_scale), dtp_scale(a.dst_scale)};
 }
 
-/* A block has a row. */
+/* A warp or a block has a row. */
 template <int V> DTP_DEVICE void softmax_rows(const dtp_gpu_softmax_args_t &a) {
     __shared__ float room[2][DTP_WARP];
-    for (int64_t row = blockIdx.x; row < a.rows.dims.n; row += gridDim.x) {
-        const dtp_position p = dtp_decode(a.rows.dims, row);
-        const int64_t src = dtp_offset(p, a.rows.dims, a.rows.src),
-                      dst = dtp_offset(p, a.rows.dims, a.rows.dst);
+    const dtp_group group(a.rows.by_warps);
+    for (int64_t i = group.first; i < a.rows.dims.n; i += group.count) {
+        const dtp_position p = dtp_decode(a.rows.dims, i);
+        const int64_t dst = dtp_offset(p, a.rows.dims, a.rows.dst);
+        const dtp_read_row<V> row(a.rows, p, group);
         state_t state = {-infinity(), 0.f};
-        float x[V];
-        for (int64_t i = V * threadIdx.x; i < a.rows.n; i += V * blockDim.x) {
-            const int m = (int)min((int64_t)V, a.rows.n - i);
-            dtp_load_any(a.rows.src.type, a.rows.src.data, src + i * a.rows.src_step, a.rows.src_step,
-                         a.rows.src.aligned, m, x);
-            state.add(x, m);
-        }
-        const float largest = dtp_over_block(dtp_max(), state.largest, room[0]);
-        const finish_t finish = finish_of(a, largest, dtp_over_block(dtp_add(), state.of(largest), room[1]));
-        for (int64_t i = V * threadIdx.x; i < a.rows.n; i += V * blockDim.x) {
-            const int m = (int)min((int64_t)V, a.rows.n - i);
-            dtp_load_any(a.rows.src.type, a.rows.src.data, src + i * a.rows.src_step, a.rows.src_step,
-                         a.rows.src.aligned, m, x);
-            finish.apply(a, row * a.rows.n + i, m, x);
-            dtp_store_any(a.rows.dst.type, a.rows.dst.data, dst + i * a.rows.dst_step, a.rows.dst_step,
+        row.each_batch(-infinity(), [&](const float(&x)[dtp_read_row<V>::BATCH * V]) {
+            state.add(x, dtp_read_row<V>::BATCH * V);
+        });
+        const float largest = group.over(dtp_max(), state.largest, room[0]);
+        const finish_t finish = finish_of(a, largest, group.over(dtp_add(), state.of(largest), room[1]));
+        row.each_run([&](int64_t at, int m, float(&x)[V]) {
+            finish.apply(a, i * a.rows.n + at, m, x);
+            dtp_store_any(a.rows.dst.type, a.rows.dst.data, dst + at * a.rows.dst_step, a.rows.dst_step,
                           a.rows.dst.aligned, m, x);
+        });
+    }
+}
+DTP_KERNEL_FITTED(dtp_softmax_rows, dtp_gpu_softmax_args_t, DTP_GPU_LONG_RUNS_THREADS, 1) {
+    softmax_rows<DTP_GPU_RUN>(a);
+}
+DTP_KERNEL(dtp_softmax_rows_any, dtp_gpu_softmax_args_t, DTP_GPU_LONG_ROW_THREADS) { softmax_rows<1>(a); }
+
+/* A lane of a block has V rows that lie side by side; each warp takes every DTP_SOFTMAX_COLUMN_WARPS-th element of them. */
+template <int V> DTP_DEVICE void softmax_columns(const dtp_gpu_softmax_args_t &a) {
+    enum { WARPS = DTP_SOFTMAX_COLUMN_WARPS, WIDTH = V * DTP_WARP };
+    __shared__ float room[2][WARPS][V][DTP_WARP]; /* the largest, the sum */
+    const int lane = threadIdx.x % DTP_WARP, warp = threadIdx.x / DTP_WARP;
+    for (int64_t first = (int64_t)blockIdx.x * WIDTH; first < a.rows.dims.n;
+         first += (int64_t)gridDim.x * WIDTH) {
+        const int64_t row = first + V * lane;
+        const int m = (int)max((int64_t)0, min((int64_t)V, a.rows.dims.n - row));
+        const dtp_position p = dtp_decode(a.rows.dims, m > 0 ? row : 0);
+        const int64_t src = dtp_offset(p, a.rows.dims, a.rows.src),
+                      dst = dtp_offset(p, a.rows.dims, a.rows.dst), n = m > 0 ? a.rows.n : 0;
+        state_t state[V];
+        finish_t finish[V];
+#pragma unroll
+        for (int k = 0; k < V; ++k) state[k] = {-infinity(), 0.f};
+        for (int64_t i = warp; i < n; i += WARPS) {
+            float x[V];
+            dtp_load_any(a.rows.src.type, a.rows.src.data, src + i * a.rows.src_step, 1, a.rows.src.aligned,
+                         m, x);
+#pragma unroll
+            for (int k = 0; k < V; ++k) {
+                const float one[1] = {x[k]};
+                state[k].add(one, 1);
+            }
+        }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < V; ++k)
+            room[0][warp][k][lane] = state[k].largest, room[1][warp][k][lane] = state[k].sum;
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < V; ++k) {
+            float largest = -infinity(), sum = 0.f;
+            for (int w = 0; w < WARPS; ++w) largest = fmaxf(largest, room[0][w][k][lane]);
+            for (int w = 0; w < WARPS; ++w)
+                sum += state_t{room[0][w][k][lane], room[1][w][k][lane]}.of(largest);
+            finish[k] = finish_of(a, largest, sum);
+        }
+        for (int64_t i = warp; i < n; i += WARPS) {
+            float x[V];
+            dtp_load_any(a.rows.src.type, a.rows.src.data, src + i * a.rows.src_step, 1, a.rows.src.aligned,
+                         m, x);
+#pragma unroll
+            for (int k = 0; k < V; ++k) {
+                float one[1] = {x[k]};
+                if (k < m) finish[k].apply(a, (row + k) * a.rows.n + i, 1, one);
+                x[k] = one[0];
+            }
+            dtp_store_any(a.rows.dst.type, a.rows.dst.data, dst + i * a.rows.dst_step, 1, a.rows.dst.aligned,
+                          m, x);
         }
     }
 }
-DTP_KERNEL(dtp_softmax_rows, dtp_gpu_softmax_args_t, DTP_GPU_ROW_THREADS) { softmax_rows<DTP_GPU_RUN>(a); }
-DTP_KERNEL(dtp_softmax_rows_any, dtp_gpu_softmax_args_t, DTP_GPU_ROW_THREADS) { softmax_rows<1>(a); }
-
-/* A lane of a block has a row, of which each warp takes every DTP_SOFTMAX_COLUMN_WARPS-th element. */
 DTP_KERNEL_FITTED(dtp_softmax_columns, dtp_gpu_softmax_args_t, DTP_WARP *DTP_SOFTMAX_COLUMN_WARPS, 4) {
-    enum { WARPS = DTP_SOFTMAX_COLUMN_WARPS };
-    __shared__ state_t room[WARPS][DTP_WARP];
-    const int lane = threadIdx.x % DTP_WARP, warp = threadIdx.x / DTP_WARP;
-    for (int64_t first = (int64_t)blockIdx.x * DTP_WARP; first < a.rows.dims.n;
-         first += (int64_t)gridDim.x * DTP_WARP) {
-        const int64_t row = min(first + lane, a.rows.dims.n - 1);
-        const dtp_position p = dtp_decode(a.rows.dims, row);
-        const int64_t src = dtp_offset(p, a.rows.dims, a.rows.src),
-                      dst = dtp_offset(p, a.rows.dims, a.rows.dst);
-        state_t state = {-infinity(), 0.f};
-        for (int64_t i = warp; i < a.rows.n; i += WARPS) {
-            const float x[1] = {dtp_load_one(a.rows.src.type, a.rows.src.data, src + i * a.rows.src_step)};
-            state.add(x, 1);
-        }
-        __syncthreads();
-        room[warp][lane] = state;
-        __syncthreads();
-        float largest = -infinity(), sum = 0.f;
-        for (int w = 0; w < WARPS; ++w) largest = fmaxf(largest, room[w][lane].largest);
-        for (int w = 0; w < WARPS; ++w) sum += room[w][lane].of(largest);
-        const finish_t finish = finish_of(a, largest, sum);
-        for (int64_t i = warp; i < a.rows.n && first + lane < a.rows.dims.n; i += WARPS) {
-            float x[1] = {dtp_load_one(a.rows.src.type, a.rows.src.data, src + i * a.rows.src_step)};
-            finish.apply(a, row * a.rows.n + i, 1, x);
-            dtp_store_one(a.rows.dst.type, a.rows.dst.data, dst + i * a.rows.dst_step, x[0]);
-        }
-    }
+    softmax_columns<1>(a);
+}
+DTP_KERNEL_FITTED(dtp_softmax_columns_runs, dtp_gpu_softmax_args_t, DTP_WARP *DTP_SOFTMAX_COLUMN_WARPS, 4) {
+    softmax_columns<DTP_GPU_RUN>(a);
 }

@@ -10,9 +10,13 @@ static const char entry[] = ".visible .entry ";
 
 static const struct {
     const char *name, *line; /* what such lines contain */
-} bugs[BUGS] = {{"removed __syncthreads", "bar.sync"},      {"removed __syncwarp", "bar.warp.sync"},
-                {"removed cp.async.wait", "cp.async.wait"}, {"wrong shuffle mask", "shfl.sync"},
-                {"swapped mma lanes", "mma.sync"},          {"off-by-one bound", "setp."}};
+} bugs[BUGS] = {{"removed __syncthreads", "bar.sync"},
+                {"removed __syncwarp", "bar.warp.sync"},
+                {"removed cp.async.wait", "cp.async.wait"},
+                {"late cp.async.wait", "cp.async.wait"},
+                {"wrong shuffle mask", "shfl.sync"},
+                {"swapped mma lanes", "mma.sync"},
+                {"off-by-one bound", "setp."}};
 
 const char *bug_name(bug_t bug) { return bugs[bug].name; }
 
@@ -84,8 +88,27 @@ static const char *bound_of(const char *line) {
                                                                                         : NULL;
 }
 
-static bool is_site(const char *line, bug_t bug) {
+/* Whether `what` begins before `end`. */
+static bool has(const char *line, const char *end, const char *what) {
+    const char *at = strstr(line, what);
+    return at && at < end;
+}
+
+/* Behind the barrier that comes next, if no branch and no label is before it; else NULL. */
+static const char *behind_barrier(const char *at) {
+    while (*at) {
+        const char *end = line_end(at);
+        if (has(at, end, "bar.sync")) return end;
+        if (*at == '$' || has(at, end, "bra") || has(at, end, "ret;")) return NULL;
+        at = end;
+    }
+    return NULL;
+}
+
+/* next: the lines that follow. */
+static bool is_site(const char *line, const char *next, bug_t bug) {
     if (!strstr(line, bugs[bug].line)) return false;
+    if (bug == BUG_LATE_WAIT) return behind_barrier(next);
     return bug != BUG_BOUND || bound_of(line);
 }
 
@@ -117,7 +140,7 @@ static bool find_site(const char *text, bug_t bug, int site, const char **from, 
         *to = line_end(at);
         if (*to - at >= LINE) continue;
         snprintf(line, LINE, "%.*s", (int)(*to - at), at);
-        if (is_site(line, bug) && !site--) return true;
+        if (is_site(line, *to, bug) && !site--) return true;
     }
     return false;
 }
@@ -136,7 +159,9 @@ char *with_bug(const char *text, bug_t bug, int site, bool trap) {
     snprintf(line, LINE, "%.*s", (int)(to - from), from);
     if (trap) snprintf(wrong, LINE, "trap;\n");
     else edit(line, bug, wrong);
-    char *result = malloc(strlen(text) + LINE);
-    sprintf(result, "%.*s%s%s", (int)(from - text), text, wrong, to);
+    const char *behind = bug == BUG_LATE_WAIT && !trap ? behind_barrier(to) : to;
+    char *result = malloc(strlen(text) + 2 * LINE);
+    sprintf(result, "%.*s%s%.*s%s%s", (int)(from - text), text, wrong, (int)(behind - to), to,
+            behind > to ? line : "", behind);
     return result;
 }

@@ -10,6 +10,7 @@ typedef enum {
     BUG_BARRIER,      /* no __syncthreads */
     BUG_WARP_BARRIER, /* no __syncwarp */
     BUG_COPY_WAIT,    /* no wait for asynchronous copies */
+    BUG_LATE_WAIT,    /* the wait is behind the __syncthreads that is to tell other threads of it */
     BUG_SHUFFLE_MASK, /* the mask of a shuffle names half of the lanes */
     BUG_MMA_LANES,    /* two registers of an operand of mma.sync change places */
     BUG_BOUND,        /* < instead of <=, and so on, between two numbers that are known at run time only */

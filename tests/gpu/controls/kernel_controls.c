@@ -46,12 +46,12 @@ static const struct {
     int number;
     const char *why;
 } explained[] = {
-    {"dtp_attention_any", BUG_WARP_BARRIER, 0, "lanes of a warp run together in the interpreter"},
-    {"dtp_attention_any", BUG_WARP_BARRIER, 1, "lanes of a warp run together in the interpreter"},
     {"dtp_attention_mma", BUG_COPY_WAIT, 3,
      "what it waits for is not read; a block ends without copies under way"},
     {"dtp_matmul_half", BUG_COPY_WAIT, 1, "the groups that it waits for are empty"},
     {"dtp_matmul_tf32", BUG_COPY_WAIT, 1, "the groups that it waits for are empty"},
+    {"dtp_matmul_half", BUG_LATE_WAIT, 1, "the groups that it waits for are empty"},
+    {"dtp_matmul_tf32", BUG_LATE_WAIT, 1, "the groups that it waits for are empty"},
 };
 
 static const char *explanation(const char *kernel, bug_t bug, int number) {
@@ -88,7 +88,7 @@ static int seen(const char *kernel, const char *text, int seeds) {
 }
 
 /* Threads race where a barrier is missing, so the seed matters for each; what else is wrong is wrong in any order. */
-static int seeds_of(bug_t bug, int caught) { return bug <= BUG_COPY_WAIT || !caught ? SEEDS : 1; }
+static int seeds_of(bug_t bug, int caught) { return bug <= BUG_LATE_WAIT || !caught ? SEEDS : 1; }
 
 static void fail(const char *kernel, const char *bug, int number, const char *what) {
     printf("FAILED: %s: %s, number %d: %s\n", kernel, bug, number, what);

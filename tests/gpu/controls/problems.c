@@ -11,6 +11,7 @@
 #include "common/problems/binary.h"
 #include "common/problems/eltwise.h"
 #include "common/problems/gather.h"
+#include "common/problems/pointwise.h"
 #include "common/problems/pool_normalize.h"
 #include "common/problems/reduction.h"
 #include "common/problems/reorder.h"
@@ -23,20 +24,22 @@
 /* A driver, and tokens for it. */
 static const char *const lines[][2] = {
     {"softmax", "--axis=1 9x64 3x1544 --sdt=bf16 --ddt=bf16 9x64 3x1544 --sdt=f16 --ddt=f16 9x64 3x1544"},
-    {"softmax", "--reset --axis=1 --attr-post-ops=linear:2:1 3x72 3x71 --stag=ba --dtag=ba 40x40"},
-    {"lnorm",
-     "--dir=FWD_D --flags=CH --dt=f32,bf16,f16 9x64 3x1544 --dt=f32 3x71 --attr-post-ops=relu 5x136"},
+    {"softmax",
+     "--reset --axis=1 --attr-post-ops=linear:2:1 3x72 3x71 2x1100 2x1101 --stag=ba --dtag=ba 40x40"},
+    {"lnorm", "--dir=FWD_D --flags=CH --dt=f32,bf16,f16 9x64 3x1544 --dt=f32 3x71 --attr-post-ops=relu 5x136 "
+              "2x1100 2x1101"},
     {"lnorm", "--reset --dir=FWD_I --flags=G 3x1544 3x72 --flags=M --dt=f32,bf16,f16 2x1544 --dt=f32 2x71 "
-              "--attr-post-ops=relu 2x136"},
+              "2x1101 --attr-post-ops=relu 2x136 2x1100"},
     {"reduction", "--alg=sum 5x300:5x1 3x1100:3x1 3x71:3x1 2x1101:2x1 40x200:1x200 40x35:1x35 2x30000:2x1"},
     {"reduction", "--reset --alg=norm_lp_sum --p=3 3x300:3x1 2x1100:2x1 40x35:1x35"},
-    {"reorder", "--stag=ab --dtag=ba --sdt=f32,bf16,u8 --ddt=f32,bf16,u8 35x40"},
+    {"reorder", "--stag=ab --dtag=ba --sdt=f32,bf16,u8 --ddt=f32,bf16,u8 35x40 36x40"},
     {"reorder", "--reset --strides=40x1:44x1 --sdt=f32,bf16,u8 --ddt=f32,bf16,u8 9x36"},
     {"reorder", "--reset --strides=41x1:43x1 --sdt=f32,bf16,u8 --ddt=f32,bf16,u8 9x35"},
     {"matmul", "130x70:70x65 17x260:260x20 --dt=bf16,f16 --stag=ab,ba --wtag=ab,ba 70x136:136x72 --stag=ab "
                "--wtag=ab 70x33:33x66"},
     {"matmul", "--reset --attr-fpmath=tf32 --wtag=ab,ba 70x136:136x66 70x36:36x66"},
-    {"matmul", "--reset --dt=bf16 20x1200:1200x24"},
+    {"matmul", "--reset --dt=bf16 20x1200:1200x24 20x36:36x28 20x35:35x28"},
+    {"matmul", "--reset 9x70:70x140 3x1100:1100x41"},
     {"matmul", "--reset --impl=any --bia-dt=f32 --bia_mask=2 9x20:20x33"},
     {"ip", "--dir=FWD_B mb9ic40oc17"},
     {"eltwise", "--alg=gelu_erf --dt=f32,bf16,f16 9x67"},
@@ -82,15 +85,15 @@ static dtp_md_t dense(int ndims, dnnl_tp_data_type_t dt, int64_t a, int64_t b, i
     return md;
 }
 
-static void run_op(dnnl_tp_engine_t gpu, const dtp_op_desc_t *op, size_t size, bool wrong_data, int n,
-                   const operand_t *x) {
+static void run_op_with(dnnl_tp_engine_t gpu, dnnl_tp_primitive_attr_t attr, const dtp_op_desc_t *op,
+                        size_t size, bool wrong_data, int n, const operand_t *x) {
     dnnl_tp_primitive_desc_t pd;
     dnnl_tp_primitive_t p;
     dnnl_tp_stream_t s;
     dnnl_tp_exec_arg_t args[8];
     test_rng_t r = test_rng(3);
     CHECK_OK(dnnl_tp_stream_create(&s, gpu, 0));
-    CHECK_OK(dtp_pd_create(&pd, gpu, op, size, NULL));
+    CHECK_OK(dtp_pd_create(&pd, gpu, op, size, attr));
     CHECK_OK(dnnl_tp_primitive_create(&p, pd));
     for (int i = 0; i < n; ++i) {
         tensor_t t;
@@ -111,6 +114,10 @@ static void run_op(dnnl_tp_engine_t gpu, const dtp_op_desc_t *op, size_t size, b
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
     CHECK_OK(dnnl_tp_stream_destroy(s));
 }
+static void run_op(dnnl_tp_engine_t gpu, const dtp_op_desc_t *op, size_t size, bool wrong_data, int n,
+                   const operand_t *x) {
+    run_op_with(gpu, NULL, op, size, wrong_data, n, x);
+}
 
 enum { ROWS = 66, MOST_SEQUENCES = 40 };
 typedef enum {
@@ -130,7 +137,8 @@ static const int32_t *offsets_of(sequences_t what) {
 static const int offsets_arg = DNNL_TP_ARG_MULTIPLE_SRC + 1, mask_arg = DNNL_TP_ARG_MULTIPLE_SRC;
 
 /* One head of d columns: one sequence, or three, of which one is empty. */
-static void attention(dnnl_tp_engine_t gpu, dnnl_tp_data_type_t dt, int64_t d, sequences_t what) {
+static void attention_with(dnnl_tp_engine_t gpu, dnnl_tp_primitive_attr_t attr, dnnl_tp_data_type_t dt,
+                           int64_t d, sequences_t what) {
     dtp_attention_desc_t op;
     memset(&op, 0, sizeof op);
     op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_ATTENTION;
@@ -145,7 +153,26 @@ static void attention(dnnl_tp_engine_t gpu, dnnl_tp_data_type_t dt, int64_t d, s
         {DNNL_TP_ARG_SRC_2, &op.v, NULL},
         {DNNL_TP_ARG_DST, &op.dst, NULL},
         {what == MASKED ? mask_arg : offsets_arg, what == MASKED ? &op.mask : &op.offsets, offsets_of(what)}};
-    run_op(gpu, &op.base, sizeof op, what == BAD, 5, x);
+    run_op_with(gpu, attr, &op.base, sizeof op, what == BAD, 5, x);
+}
+static void attention(dnnl_tp_engine_t gpu, dnnl_tp_data_type_t dt, int64_t d, sequences_t what) {
+    attention_with(gpu, NULL, dt, d, what);
+}
+/* Every size of the kernels of f32, with rows that are aligned, and that are not. */
+static void attention_f32(dnnl_tp_engine_t gpu, sequences_t what) {
+    static const int64_t aligned[] = {32, 64, 128}, unaligned[] = {31, 63, 127};
+    dnnl_tp_primitive_attr_t tf32;
+    CHECK_OK(dnnl_tp_primitive_attr_create(&tf32));
+    CHECK_OK(dnnl_tp_primitive_attr_set_fpmath_mode(tf32, dnnl_tp_fpmath_mode_tf32));
+    for (int i = 0; i < 3; ++i) {
+        attention_with(gpu, NULL, dnnl_tp_f32, aligned[i], what),
+            attention_with(gpu, tf32, dnnl_tp_f32, aligned[i], what);
+        if (what != MASKED) continue;
+        attention_with(gpu, NULL, dnnl_tp_f32, unaligned[i], what);
+        attention_with(gpu, tf32, dnnl_tp_f32, unaligned[i], what);
+    }
+    attention(gpu, dnnl_tp_f32, 132, what); /* that for any size */
+    CHECK_OK(dnnl_tp_primitive_attr_destroy(tf32));
 }
 
 /* bad: the last id is outside of the table, and another warp's than the first. */
@@ -186,7 +213,7 @@ static void pool_normalize(dnnl_tp_engine_t gpu, sequences_t what) {
 
 /* The arithmetic of integers. */
 static void exact(dnnl_tp_engine_t gpu, dnnl_tp_data_type_t dt) {
-    enum { N = 1100 }; /* rows of a block */
+    enum { N = 1100, PARTS = 8200 }; /* rows of a block; of two */
     const dtp_md_t x = dense(2, dt, 2, N, 0), row = dense(2, dt, 1, N, 0), column = dense(2, dt, 2, 1, 0);
     dtp_binary_desc_t binary;
     dtp_eltwise_desc_t eltwise;
@@ -208,6 +235,51 @@ static void exact(dnnl_tp_engine_t gpu, dnnl_tp_data_type_t dt) {
     run_op(gpu, &binary.base, sizeof binary, false, 3, two);
     if (dtp_ew_takes((int)eltwise.alg, dt)) run_op(gpu, &eltwise.base, sizeof eltwise, false, 2, one);
     run_op(gpu, &reduction.base, sizeof reduction, false, 2, rows);
+    if (dt != dnnl_tp_s32) return;
+    const dtp_md_t row_of_parts = dense(2, dt, 1, PARTS, 0), one_result = dense(2, dt, 1, 1, 0);
+    reduction.src = row_of_parts, reduction.dst = one_result;
+    const operand_t parts[] = {{DNNL_TP_ARG_SRC, &row_of_parts, NULL}, {DNNL_TP_ARG_DST, &one_result, NULL}};
+    run_op(gpu, &reduction.base, sizeof reduction, false, 2, parts);
+}
+
+/* A function of n sources, in runs of elements, and with a source that lies across. */
+static void pointwise(dnnl_tp_engine_t gpu, int fn, int n, dnnl_tp_data_type_t from, dnnl_tp_data_type_t to) {
+    enum { A = 3, B = 20 };
+    for (int across = 0; across < 2; ++across) {
+        const dtp_md_t condition = dense(2, dnnl_tp_boolean, A, B, 0), y = dense(2, from, A, B, 0),
+                       dst = dense(2, to, A, B, 0);
+        dtp_md_t x;
+        CHECK_OK(dtp_md_init_strides(&x, 2, (int64_t[]){A, B}, from,
+                                     across ? (int64_t[]){1, A} : (int64_t[]){B, 1}));
+        dtp_pointwise_desc_t op;
+        memset(&op, 0, sizeof op);
+        op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_POINTWISE;
+        op.fn = fn;
+        op.dst = dst;
+        op.src0 = n > 2 ? condition : x;
+        if (n > 1) op.src1 = n > 2 ? x : y;
+        if (n > 2) op.src2 = y;
+        const operand_t t[] = {{DNNL_TP_ARG_DST, &op.dst, NULL},
+                               {DNNL_TP_ARG_SRC_0, &op.src0, NULL},
+                               {DNNL_TP_ARG_SRC_1, &op.src1, NULL},
+                               {DNNL_TP_ARG_SRC_2, &op.src2, NULL}};
+        run_op(gpu, &op.base, sizeof op, false, n + 1, t);
+    }
+}
+
+static void pointwise_all(dnnl_tp_engine_t gpu) {
+    static const dnnl_tp_data_type_t types[] = {dnnl_tp_f32, dnnl_tp_s64, dnnl_tp_s32,
+                                                dnnl_tp_s8,  dnnl_tp_u8,  dnnl_tp_boolean},
+                                     sizes[] = {dnnl_tp_s8, dnnl_tp_bf16, dnnl_tp_f32, dnnl_tp_s64};
+    for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+        pointwise(gpu, DTP_PW_less, 2, types[i], dnnl_tp_boolean);
+        if (types[i] != dnnl_tp_boolean) pointwise(gpu, DTP_PW_modulo, 2, types[i], types[i]);
+    }
+    pointwise(gpu, DTP_PW_sin, 1, dnnl_tp_f32, dnnl_tp_f32);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
+        pointwise(gpu, DTP_PW_select, 3, sizes[i], sizes[i]);
+    pointwise(gpu, DTP_PW_cast, 1, dnnl_tp_f32, dnnl_tp_s8);
+    pointwise(gpu, DTP_PW_cast, 1, dnnl_tp_s8, dnnl_tp_s32);
 }
 
 /* Elements of eight bytes, in rows of `columns`, to rows that lie otherwise. */
@@ -232,12 +304,15 @@ void run_problems(void) {
     (void)bd_global_option("--engine=gpu");
     run_lines(132, NULL);
     run_lines(1, "matmul");
+    run_line("softmax", "--axis=1 --stag=ba --dtag=ba 132x20"); /* lanes have runs where few blocks do */
+    bd_exec_shutdown();
     bd_stat_print();
     if (bd_stat_failures()) exit(1);
     dnnl_tp_engine_t gpu;
     CHECK_OK(dnnl_tp_engine_create(&gpu, dnnl_tp_gpu, 0));
     for (sequences_t what = MASKED; what <= BAD; ++what) {
-        attention(gpu, dnnl_tp_f32, 24, what);
+        attention_f32(gpu, what);
+        if (what == MASKED) attention(gpu, dnnl_tp_bf16, 20, what), attention(gpu, dnnl_tp_f16, 20, what);
         for (int64_t d = 32; d <= 128; d *= 2) {
             attention(gpu, dnnl_tp_bf16, d, what);
             if (what == MASKED) attention(gpu, dnnl_tp_f16, d, what);
@@ -247,5 +322,6 @@ void run_problems(void) {
     gather(gpu, 40, false), gather(gpu, 37, true);
     for (size_t i = 0; i < sizeof integers / sizeof *integers; ++i) exact(gpu, integers[i]);
     move(gpu, 36), move(gpu, 35);
+    pointwise_all(gpu);
     CHECK_OK(dnnl_tp_engine_destroy(gpu));
 }
