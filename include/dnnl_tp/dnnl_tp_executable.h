@@ -33,7 +33,8 @@ typedef struct {
     /** strict (0): f32 stays f32. bf16: f32 values between operators, and constant weights, may be kept in bf16; sums and
      * statistics stay f32, inputs and outputs keep their types, and what decides something (positions, comparisons) stays
      * f32. Products of bf16 are computed as such where dnnl_tp_get_effective_cpu_isa() is
-     * dnnl_tp_cpu_isa_avx512_core_bf16, elsewhere in f32. Other modes are refused. */
+     * dnnl_tp_cpu_isa_avx512_core_bf16, elsewhere in f32. tf32: on GPUs, products and attention of f32 may round what they multiply to
+     * tf32; CPUs compute as with strict. Other modes are refused. */
     dnnl_tp_fpmath_mode_t fpmath_mode;
 } dnnl_tp_compile_opts_t;
 

@@ -154,6 +154,8 @@ static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list,
         }
         if (status == dnnl_tp_success) {
             finish_args(pd);
+            if (impl->note && dtp_verbose_on(DTP_VERBOSE_DISPATCH))
+                dtp_verbose_dispatch(pd, impl, impl->note);
             return status;
         }
         if (dtp_verbose_on(DTP_VERBOSE_DISPATCH)) dtp_verbose_dispatch(pd, impl, dtp_last_text());

@@ -52,6 +52,7 @@ typedef struct dtp_impl {
     dnnl_tp_status_t (*pd_init)(dtp_pd_t *pd);
     const dtp_impl_constants_t *constants; /* NULL: none */
     dnnl_tp_status_t (*execute)(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
+    const char *note; /* what dispatch lines tell of it where it is chosen; NULL: nothing */
 } dtp_impl_t;
 
 /* Right for everything, and slow. */

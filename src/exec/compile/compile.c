@@ -177,9 +177,9 @@ static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o, dnnl_tp_engi
                 sizeof *o, older, oldest);
     const dnnl_tp_fpmath_mode_t mode = fpmath_of(o);
     DTP_REQUIRE((unsigned)mode <= dnnl_tp_fpmath_mode_tf32, BAD_ENUM, "fpmath_mode is %d", (int)mode);
-    if (mode != dnnl_tp_fpmath_mode_strict && mode != dnnl_tp_fpmath_mode_bf16)
+    if (mode == dnnl_tp_fpmath_mode_f16 || mode == dnnl_tp_fpmath_mode_any)
         return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ATTR,
-                        "fpmath_mode is %s; graphs are compiled for strict and bf16",
+                        "fpmath_mode is %s; graphs are compiled for strict, bf16 and tf32",
                         dnnl_tp_fpmath_mode2str(mode));
     const unsigned known =
         DNNL_TP_COMPILE_NO_FUSION | DNNL_TP_COMPILE_NO_CLUSTERS | DNNL_TP_COMPILE_REFUSE_REFERENCE;
@@ -218,6 +218,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     dtp_lower_t lower = {.ir = &ir,
                          .engine = engine,
                          .num_threads = e->num_threads,
+                         .tf32 = fpmath_of(opts) == dnnl_tp_fpmath_mode_tf32,
                          .refuse_reference = opts && (opts->flags & DNNL_TP_COMPILE_REFUSE_REFERENCE)};
     dnnl_tp_status_t status = dnnl_tp_success;
     if (!e->by_stream) ir.host = dtp_object_retain(engine);

@@ -329,6 +329,7 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, const
     dnnl_tp_status_t status = make_attr(step, made_for, &attr);
     if (status == dnnl_tp_success) {
         attr->refuse_reference = lower->refuse_reference;
+        if (lower->tf32) attr->fpmath_mode = dnnl_tp_fpmath_mode_tf32;
         status = dtp_pd_create(&pd, lower->engine, op, step->work->op_size, attr);
     }
     if (status == dnnl_tp_success) status = dnnl_tp_primitive_create(primitive, pd);

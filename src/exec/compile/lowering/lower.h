@@ -166,6 +166,7 @@ typedef struct dtp_lower {
     dtp_ir_t *ir;
     dnnl_tp_engine_t engine; /* that runs the steps */
     int num_threads;
+    bool tf32;             /* primitives may round f32 to it */
     bool refuse_reference; /* in primitives of runs; constants are computed once */
     bool at_once;          /* steps run here and now, on constants: these are not packed */
     int nsteps, cap_steps, nbufs, cap_bufs;
