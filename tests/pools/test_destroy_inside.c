@@ -48,11 +48,14 @@ static void end_stream(void *arg, dnnl_tp_status_t status) {
         while (atomic_load(e->meet)) sched_yield();
     }
     e->thread = pthread_self();
-    /* An event is done a moment before its stream is idle. */
+    /* An event is done a moment before its stream is idle: until then one call answers would_deadlock, the other that it is busy. */
+    bool early;
     do {
         e->status =
             e->swap ? dnnl_tp_stream_set_threadpool(e->stream, e->swap) : dnnl_tp_stream_destroy(e->stream);
-    } while (e->status == dnnl_tp_would_deadlock && sched_yield() == 0);
+        early = e->status == dnnl_tp_would_deadlock ||
+                (e->swap && e->status != dnnl_tp_success && dtp_last_reason() == DTP_BUSY_STREAM);
+    } while (early && sched_yield() == 0);
     atomic_fetch_add(&e->called, 1);
 }
 
