@@ -207,7 +207,10 @@ dnnl_tp_status_t dtp_gpu_line_result(dtp_gpu_line_t *line) {
     char text[DTP_EVENT_TEXT];
     DTP_TRY(dtp_gpu_ours(line->gpu));
     if (atomic_load(&line->gpu->poisoned)) return dtp_gpu_poison(line->gpu);
-    const dnnl_tp_status_t status = poison_of(line, line->generation, UINT64_MAX, text);
+    pthread_mutex_lock(&line->lock);
+    const uint32_t generation = line->generation;
+    pthread_mutex_unlock(&line->lock);
+    const dnnl_tp_status_t status = poison_of(line, generation, UINT64_MAX, text);
     return status ? dtp_fail(status, DTP_ITEM_FAILED, "%s", text) : status;
 }
 
