@@ -491,7 +491,10 @@ dnnl_tp_status_t dtp_gpu_line_create(dtp_gpu_line_t **out, dnnl_tp_engine_t engi
 
 static void destroy_mark(dtp_gpu_line_t *line, mark_t *m) {
     (void)line->gpu->cu->cuEventDestroy(m->cu);
-    if (m->refs || atomic_load(&line->gpu->poisoned)) { /* a call of `heard` never came, or may come yet */
+    pthread_mutex_lock(&line->lock);
+    const bool is_held = m->refs != 0;
+    pthread_mutex_unlock(&line->lock);
+    if (is_held || atomic_load(&line->gpu->poisoned)) { /* a call of `heard` never came, or may come yet */
         dtp_gpu_abandon(m);
         return;
     }
