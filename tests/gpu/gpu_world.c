@@ -191,3 +191,12 @@ dnnl_tp_primitive_t gpu_shared_product(int m, int k) {
     CHECK_OK(dnnl_tp_memory_desc_destroy(dst));
     return p;
 }
+dnnl_tp_status_t gpu_multiply_shared(dnnl_tp_primitive_t p, dnnl_tp_stream_t s, dnnl_tp_memory_t src,
+                                     dnnl_tp_memory_t dst) {
+    void *from, *to;
+    CHECK_OK(dnnl_tp_memory_get_data_handle(src, &from));
+    CHECK_OK(dnnl_tp_memory_get_data_handle(dst, &to));
+    const dnnl_tp_exec_handle_t args[] = {
+        {DNNL_TP_ARG_SRC, from}, {DNNL_TP_ARG_WEIGHTS, from}, {DNNL_TP_ARG_DST, to}};
+    return dnnl_tp_primitive_execute_handles(p, s, 3, args);
+}

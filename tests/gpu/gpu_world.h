@@ -48,5 +48,7 @@ void gpu_look_up_set(gpu_look_up_t *l, int32_t last);
 dnnl_tp_status_t gpu_look_up(gpu_look_up_t *l);
 /* dst = src src^T, of m rows of k f32: long sums of one tile are shared, and parts of them go to the scratch. */
 dnnl_tp_primitive_t gpu_shared_product(int m, int k);
+dnnl_tp_status_t gpu_multiply_shared(dnnl_tp_primitive_t product, dnnl_tp_stream_t stream,
+                                     dnnl_tp_memory_t src, dnnl_tp_memory_t dst);
 
 #endif

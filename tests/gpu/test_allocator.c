@@ -55,16 +55,6 @@ static dnnl_tp_memory_t floats(int64_t n, const float *data) {
     return m;
 }
 
-static dnnl_tp_status_t multiply(dnnl_tp_primitive_t p, dnnl_tp_stream_t s, dnnl_tp_memory_t src,
-                                 dnnl_tp_memory_t dst) {
-    void *from, *to;
-    CHECK_OK(dnnl_tp_memory_get_data_handle(src, &from));
-    CHECK_OK(dnnl_tp_memory_get_data_handle(dst, &to));
-    const dnnl_tp_exec_handle_t args[] = {
-        {DNNL_TP_ARG_SRC, from}, {DNNL_TP_ARG_WEIGHTS, from}, {DNNL_TP_ARG_DST, to}};
-    return dnnl_tp_primitive_execute_handles(p, s, 3, args);
-}
-
 /* ---- What it serves ----------------------------------------------------------------------------------- */
 
 /* The library takes nothing from the driver, and scratch is of the stream that uses it. */
@@ -80,7 +70,7 @@ static void all_memory_comes_from_it(void **state) {
     assert_int_equal(arena_live(&arena), 2);
     assert_true(arena.slice[0].stream != cuda_stream && arena.slice[0].stream == arena.slice[1].stream);
     dnnl_tp_primitive_t p = gpu_shared_product(M, K);
-    CHECK_OK(multiply(p, s, src, dst));
+    CHECK_OK(gpu_multiply_shared(p, s, src, dst));
     assert_int_equal(arena_live(&arena), 3);
     assert_ptr_equal(arena.slice[2].stream, cuda_stream);
     assert_true(used_bytes() > M * K * sizeof(float) + M * M * sizeof(float));
@@ -113,7 +103,7 @@ static void slices_are_used_again(void **state) {
         dnnl_tp_stream_t s[2] = {gpu_stream(), NULL};
         CHECK_OK(dnnl_tp_stream_create_v2(&s[1], gpu, 0, attr));
         dnnl_tp_memory_t src = floats(M * K, rows), dst[2] = {floats(M * M, NULL), floats(M * M, NULL)};
-        for (int i = 0; i < 2; ++i) CHECK_OK(multiply(p, s[i], src, dst[i]));
+        for (int i = 0; i < 2; ++i) CHECK_OK(gpu_multiply_shared(p, s[i], src, dst[i]));
         for (int i = 0; i < 2; ++i) CHECK_OK(dnnl_tp_stream_destroy(s[i]));
         for (int i = 0; i < 2; ++i) {
             float got[M * M];
@@ -300,7 +290,7 @@ static void it_may_call_the_library(void **state) {
     run_graph(c.graph, s);
     dnnl_tp_memory_t src = floats(M * K, NULL), dst = floats(M * M, NULL);
     dnnl_tp_primitive_t p = gpu_shared_product(M, K);
-    CHECK_OK(multiply(p, s, src, dst));
+    CHECK_OK(gpu_multiply_shared(p, s, src, dst));
     CHECK_OK(dnnl_tp_stream_wait(s));
     CHECK_OK(dnnl_tp_memory_destroy(src));
     CHECK_OK(dnnl_tp_memory_destroy(dst));
@@ -318,7 +308,7 @@ static void *work(void *arg) {
     dnnl_tp_primitive_t p = gpu_shared_product(M, K);
     for (int i = 0; i < 4; ++i) {
         dnnl_tp_memory_t src = floats(M * K, NULL), dst = floats(M * M, NULL);
-        CHECK_OK(multiply(p, s, src, dst));
+        CHECK_OK(gpu_multiply_shared(p, s, src, dst));
         run_graph(g, s);
         CHECK_OK(dnnl_tp_stream_wait(s));
         CHECK_OK(dnnl_tp_memory_destroy(src));

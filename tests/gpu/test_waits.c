@@ -328,15 +328,6 @@ static void syncs_do_not_disturb(void **state) {
 
 enum { SUM = 4096 };
 
-static dnnl_tp_status_t multiply(dnnl_tp_primitive_t p, dnnl_tp_stream_t s, dnnl_tp_memory_t src,
-                                 dnnl_tp_memory_t dst) {
-    void *from, *to;
-    CHECK_OK(dnnl_tp_memory_get_data_handle(src, &from));
-    CHECK_OK(dnnl_tp_memory_get_data_handle(dst, &to));
-    const dnnl_tp_exec_handle_t args[] = {
-        {DNNL_TP_ARG_SRC, from}, {DNNL_TP_ARG_WEIGHTS, from}, {DNNL_TP_ARG_DST, to}};
-    return dnnl_tp_primitive_execute_handles(p, s, 3, args);
-}
 static dnnl_tp_memory_t numbers(int64_t n) {
     static float ones[4 * SUM];
     dnnl_tp_memory_desc_t md;
@@ -395,13 +386,13 @@ static void others_do_not_wait_for_the_host(void **state) {
         dnnl_tp_primitive_t small = gpu_shared_product(2, SUM), large = gpu_shared_product(4, SUM);
         dnnl_tp_stream_t s = gpu_stream();
         dnnl_tp_event_t host;
-        CHECK_OK(multiply(small, b.idle, b.x, b.y));
+        CHECK_OK(gpu_multiply_shared(small, b.idle, b.x, b.y));
         CHECK_OK(dnnl_tp_stream_wait(b.idle));
         CHECK_OK(dnnl_tp_event_create_host(&host, gpu));
-        CHECK_OK(multiply(small, s, b.x, b.y));
+        CHECK_OK(gpu_multiply_shared(small, s, b.x, b.y));
         CHECK_OK(dnnl_tp_stream_wait(s));
         CHECK_OK(dnnl_tp_stream_wait_event(s, host));
-        CHECK_OK(multiply(large, s, b.x, b.y)); /* gives its smaller scratch back */
+        CHECK_OK(gpu_multiply_shared(large, s, b.x, b.y)); /* gives its smaller scratch back */
         CHECK_OK(gpu_step(b.p, s, b.z));
         assert_int_equal(pthread_create(&t, NULL, goes_on, &b), 0);
         const bool ended = comes(&b.done);
