@@ -397,13 +397,7 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
         dtp_gemm_ahead_t ahead;
         s.ahead = chunk + 1 == g->mchunks ? gemm_look_ahead(run, batch + 1, &ahead) : NULL;
         int64_t m0 = 0, m1 = g->m;
-        if (g->mchunks > 1) {
-            /* Whole row blocks where there are enough. */
-            const int64_t cap = g->m >= 4 * g->mchunks * DTP_UKR_MAX_MR ? g->ukr->max_mr[g->nv] : 1;
-            const int64_t blocks = dtp_div_up(g->m, cap);
-            m0 = dtp_min64(blocks * chunk / g->mchunks * cap, g->m);
-            m1 = dtp_min64(blocks * (chunk + 1) / g->mchunks * cap, g->m);
-        }
+        if (g->mchunks > 1) dtp_gemm_chunk_rows(g, chunk, &m0, &m1);
         if (g->tiled) gemm_block_tiled(&s, m0, m1, s0, s1, batch, run->finish, run->arg);
         else if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, m0, m1, s0, s1);
         else gemm_block(&s, m0, m1, s0, s1);

@@ -115,6 +115,13 @@ static inline int64_t dtp_gemm_pass(int64_t k) {
 void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k);
 /* Changes the rows of a settled shape to m <= g->m; needs no more scratch than before. */
 void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m);
+/* Rows m0..m1 - 1 of a row chunk: whole row blocks where there are enough. */
+static inline void dtp_gemm_chunk_rows(const dtp_gemm_t *g, int64_t chunk, int64_t *m0, int64_t *m1) {
+    const int64_t cap = g->m >= 4 * g->mchunks * DTP_UKR_MAX_MR ? g->ukr->max_mr[g->nv] : 1;
+    const int64_t blocks = dtp_div_up(g->m, cap);
+    *m0 = dtp_min64(blocks * chunk / g->mchunks * cap, g->m);
+    *m1 = dtp_min64(blocks * (chunk + 1) / g->mchunks * cap, g->m);
+}
 /* Scratch per slot that g needs for its shape; and what no shape exceeds (forms and tiled must be set). */
 size_t dtp_gemm_scratch_per_slot(const dtp_gemm_t *g);
 size_t dtp_gemm_scratch_any_shape(const dtp_gemm_t *g);

@@ -115,10 +115,12 @@ void dtp_gemm_rows_ahead(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, in
         return;
     }
     /* A column panel of the next strip in each of the last nv blocks, or in more blocks a part of one: memory is
-     * slower than a row block that asks for a line per k-step. */
+     * slower than a row block that asks for a line per k-step, and the lines it waits for hold up those of this
+     * strip. Where rows of A are fetched too, three blocks of four are left for them. */
     const bool packed = u->bstep == DTP_UKR_PANEL_BYTES;
+    const int64_t blocks = u->pf_rows ? nblk / 4 : nblk;
     int shift = ukr->pf_shift;
-    while (shift > 0 && nblk < (int64_t)nv << shift) shift--;
+    while (shift > 0 && blocks < (int64_t)nv << shift) shift--;
     const int64_t count = packed ? (int64_t)nv << shift : 0;
     u->pf_mode = DTP_UKR_PF_LINE;
     u->pf_shift = shift;

@@ -69,6 +69,19 @@ static bool gemm_reads_in_place(const dtp_gemm_t *g, int64_t m, int64_t n, int64
     return m <= PLAIN_ROWS || k * g->sbk <= g->l2_bytes / 2;
 }
 
+/* Are the rows of a product with packed B split between threads, rather than its columns? Where columns are split,
+ * each thread reads all of A, most of which other threads have just written into their own caches, and threads
+ * write neighbouring lines of C. Where rows are split, each thread reads all of B, which nobody writes. So rows are
+ * split where A is larger than B; also where A is more than half as large, if B takes at most half of the
+ * second-level cache, so that a thread reads B once, however many chunks of rows it computes, and there is a column
+ * panel for each thread: more threads split both ways. Matrices of a batch
+ * that fit this cache are not split if there is one for each thread. */
+static bool gemm_splits_rows(const dtp_gemm_t *g, bool large_a) {
+    if (g->b_form != DTP_GEMM_B_PACKED || (!large_a && g->batches >= g->num_threads)) return false;
+    const bool b_stays = g->k == 0 || g->npanels <= g->l2_bytes / 2 / DTP_UKR_PANEL_BYTES / g->k;
+    return g->m > g->n || (b_stays && 2 * g->m > g->n && g->npanels >= g->num_threads);
+}
+
 /* Products that are one or two calls of kernels get them fixed here. Sums are in order of k all the same. */
 static void gemm_plan_once(dtp_gemm_t *g) {
     g->once = g->once_rest = NULL;
@@ -178,9 +191,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
         /* Split rows too where strips alone do not share out evenly. */
         const int64_t most = dtp_max64(m / dtp_min64(32, dtp_max64(dtp_div_up(m, g->num_threads), cap)), 1);
         double best = 0;
-        /* Threads that share the columns read all of A each. */
-        if (large_a && m > n && g->b_form == DTP_GEMM_B_PACKED)
-            g->mchunks = dtp_min64(ROW_UNITS * (int64_t)g->num_threads, most);
+        if (gemm_splits_rows(g, large_a)) g->mchunks = dtp_min64(ROW_UNITS * (int64_t)g->num_threads, most);
         for (int64_t c = g->mchunks; c <= most && c <= 4 * g->num_threads && best < 0.95; c++) {
             const double units = (double)(g->batches * g->nunits * c);
             const double even =

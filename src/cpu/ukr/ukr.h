@@ -93,9 +93,10 @@ static inline int64_t dtp_ukr_c_bytes(uint32_t flags) { return flags & DTP_UKR_C
 static inline int64_t dtp_ukr_add_bytes(uint32_t flags) { return flags & DTP_UKR_ADD_BF16 ? 2 : 4; }
 static inline int64_t dtp_ukr_bias_bytes(uint32_t flags) { return flags & DTP_UKR_BIAS_BF16 ? 2 : 4; }
 
-/* What the i-th of the blocks that prefetch starts with: a column panel of the next strip, or its share of one. */
+/* Where the i-th of the blocks that prefetch starts: a column panel of the next strip, or its share of one. A block
+ * asks for a line in 1 << pf_shift of the k-steps of all its taps. */
 static inline const char *dtp_ukr_pf_from(const dtp_ukr_args_t *u, int64_t i) {
-    const int64_t lines = (u->k & -4) >> u->pf_shift;
+    const int64_t lines = (u->ntap * (u->k & -4)) >> u->pf_shift;
     return u->pf + (i >> u->pf_shift) * u->bs + (i & ((1 << u->pf_shift) - 1)) * lines * DTP_UKR_PANEL_BYTES;
 }
 

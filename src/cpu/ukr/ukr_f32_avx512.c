@@ -43,20 +43,21 @@ INLINE void k_row(const int NV, __m512 *c, const char *a, const __m512 *bv) {
     UNROLL for (int j = 0; j < NV; j++) fmadd(&c[j], av, bv[j]);
 }
 
-/* The k loop of one tap, PFN lines prefetched per k-step at pf, pf + bs, ... */
+/* The k loop of one tap. Each k-step fetches the PFN lines at pf, pf + bs, ..., and moves pf by pf_step bytes: one that
+ * is less than a line asks for the same line again, which costs nothing. */
 INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const char *const *a,
-                     const char *b, int64_t bs, int64_t k, int64_t ke, const char *pf) {
+                     const char *b, int64_t bs, int64_t k, int64_t ke, const char *pf, int64_t pf_step) {
     const int unroll = K_UNROLL(PFN);
     __m512 bv[DTP_UKR_MAX_NV];
     for (; k + 4 * unroll <= ke; k += 4 * unroll) {
         UNROLL for (int s = 0; s < unroll; s++) {
             UNROLL for (int j = 0; j < NV; j++) bv[j] =
                 _mm512_loadu_ps((const float *)(b + s * DTP_UKR_PANEL_BYTES + j * bs));
-            UNROLL for (int q = 0; q < PFN; q++) fetch_l2(pf + s * DTP_UKR_PANEL_BYTES + q * bs);
+            UNROLL for (int q = 0; q < PFN; q++) fetch_l2(pf + s * pf_step + q * bs);
             UNROLL for (int i = 0; i < MR; i++) k_row(NV, c + i * NV, a[i] + k + 4 * s, bv);
         }
         b += unroll * DTP_UKR_PANEL_BYTES;
-        pf += unroll * DTP_UKR_PANEL_BYTES;
+        pf += unroll * pf_step;
     }
     for (; k < ke; k += 4) {
         UNROLL for (int j = 0; j < NV; j++) bv[j] = _mm512_loadu_ps((const float *)(b + j * bs));
@@ -81,7 +82,8 @@ INLINE void k_sparse(const int MR, const int NV, __m512 *c, const char *const *a
                      int64_t k, int64_t ke, const char *pf) {
     for (; k < ke; k += 4 * SPARSE, b += SPARSE * DTP_UKR_PANEL_BYTES, pf += SPARSE * DTP_UKR_PANEL_BYTES) {
         UNROLL for (int q = 0; q < NV; q++) fetch_l2(pf + q * bs);
-        k_packed(MR, NV, 0, c, a, b, bs, k, ke - k < 4 * SPARSE ? ke : k + 4 * SPARSE, pf);
+        k_packed(MR, NV, 0, c, a, b, bs, k, ke - k < 4 * SPARSE ? ke : k + 4 * SPARSE, pf,
+                 DTP_UKR_PANEL_BYTES);
     }
 }
 
@@ -154,7 +156,13 @@ INLINE void fetch_rows(const int MR, const int NV, const char *p, const int64_t 
 }
 
 /* Each way through k is a function of its own, or general registers are short in all of them. */
-enum { LINE = 0, AHEAD = 1, PLAIN = 2, EACH = 3 /* packed, taps of one k-step */, FETCHED = 4 /* LINE or AHEAD */ };
+enum {
+    LINE = 0,
+    AHEAD = 1,
+    PLAIN = 2,
+    EACH = 3 /* packed, taps of one k-step */,
+    FETCHED = 4 /* LINE or AHEAD */
+};
 
 INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, const dtp_ukr_args_t *u) {
     const int WAY = HOW & ~FETCHED;
@@ -188,7 +196,8 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
         const int64_t kb = 4 * u->k, bs = u->bs;
         const int64_t pf_at = blk - u->pf_first;
         const int pf_mode = pf_at >= 0 && pf_at < u->pf_count ? u->pf_mode : 0;
-        const char *pf = pf_mode ? u->pf + pf_at * bs : u->pf_rows ? base_a : u->b;
+        const char *pf = pf_mode ? dtp_ukr_pf_from(u, pf_at) : u->pf_rows ? base_a : u->b;
+        const int64_t pf_step = pf_mode ? DTP_UKR_PANEL_BYTES >> u->pf_shift : DTP_UKR_PANEL_BYTES;
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const char *b = u->b + t->b;
             const int64_t k = t->a;
@@ -205,18 +214,18 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
                 const char *next = b + ahead;
                 for (int part = 0; part < 2; part++) {
                     if (MR <= SPARSE_ROWS) k_sparse(MR, NV, c, a, b, bs, from, ke, next);
-                    else k_packed(MR, NV, NV, c, a, b, bs, from, ke, next);
+                    else k_packed(MR, NV, NV, c, a, b, bs, from, ke, next, DTP_UKR_PANEL_BYTES);
                     b += 16 * (ke - from);
                     from = ke;
                     ke = k + kb;
                     next = pf;
                 }
             } else if (WAY == AHEAD && NV >= 2 && MR >= 4 && pf_mode == DTP_UKR_PF_PAIR) {
-                k_packed(MR, NV, 2, c, a, b, bs, k, k + kb, pf);
+                k_packed(MR, NV, 2, c, a, b, bs, k, k + kb, pf, DTP_UKR_PANEL_BYTES);
                 pf += 16 * kb;
             } else {
-                k_packed(MR, NV, 1, c, a, b, bs, k, k + kb, pf);
-                pf += 16 * kb;
+                k_packed(MR, NV, 1, c, a, b, bs, k, k + kb, pf, pf_step);
+                pf += kb / DTP_UKR_STEP_BYTES * pf_step;
             }
         }
         char *cr[DTP_UKR_MAX_MR];
@@ -272,22 +281,22 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
     WAY(types, mr, nv, full, 0) WAY(types, mr, nv, full, 1) WAY(types, mr, nv, full, 2)
 #define LIST(types, mr, nv, full) \
     { NAME(types, mr, nv, full, 0), NAME(types, mr, nv, full, 1), NAME(types, mr, nv, full, 2) }
-#define DEFINE(types, mr, nv, isa)                                                                          \
-    WAYS(types, mr, nv, 0)                                                                                  \
-    WAYS(types, mr, nv, 1)                                                                                  \
-    WAY(types, mr, nv, 0, 3)                                                                                \
-    WAY(types, mr, nv, 1, 4)                                                                                \
-    WAY(types, mr, nv, 1, 5)                                                                                \
-    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                                        \
-        static const dtp_ukr_fn_t ways[2][3] = {LIST(types, mr, nv, 0), LIST(types, mr, nv, 1)};            \
-        static const dtp_ukr_fn_t fetched[2] = {NAME(types, mr, nv, 1, 4), NAME(types, mr, nv, 1, 5)};      \
-        const bool full = u->mask == 0xffff;                                                                \
-        const int way = u->bstep != DTP_UKR_PANEL_BYTES ? PLAIN                                             \
-                        : u->pf_mode >= DTP_UKR_PF_PAIR ? AHEAD                                             \
-                                                        : LINE;                                             \
-        if (u->k == 1 && way != PLAIN) NAME(types, mr, nv, 0, 3)(u);                                        \
-        else if (full && way != PLAIN && u->ntap * u->k >= FETCH_STEPS) fetched[way](u);                    \
-        else ways[full][way](u);                                                                            \
+#define DEFINE(types, mr, nv, isa)                                                                     \
+    WAYS(types, mr, nv, 0)                                                                             \
+    WAYS(types, mr, nv, 1)                                                                             \
+    WAY(types, mr, nv, 0, 3)                                                                           \
+    WAY(types, mr, nv, 1, 4)                                                                           \
+    WAY(types, mr, nv, 1, 5)                                                                           \
+    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                                   \
+        static const dtp_ukr_fn_t ways[2][3] = {LIST(types, mr, nv, 0), LIST(types, mr, nv, 1)};       \
+        static const dtp_ukr_fn_t fetched[2] = {NAME(types, mr, nv, 1, 4), NAME(types, mr, nv, 1, 5)}; \
+        const bool full = u->mask == 0xffff;                                                           \
+        const int way = u->bstep != DTP_UKR_PANEL_BYTES ? PLAIN                                        \
+                        : u->pf_mode >= DTP_UKR_PF_PAIR ? AHEAD                                        \
+                                                        : LINE;                                        \
+        if (u->k == 1 && way != PLAIN) NAME(types, mr, nv, 0, 3)(u);                                   \
+        else if (full && way != PLAIN && u->ntap * u->k >= FETCH_STEPS) fetched[way](u);               \
+        else ways[full][way](u);                                                                       \
     }
 DTP_UKR_TILES_AVX512(DEFINE)
 
@@ -477,6 +486,7 @@ const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                        .max_nv = 4,
                                        .max_mr = {0, 8, 8, 8, 6},
                                        .wide_rows = 6,
+                                       .pf_shift = 2,
                                        .tile = {DTP_UKR_TILES_AVX512(ENTRY)},
                                        .tall = {[9] = ukr_tall_9,
                                                 ukr_tall_10,
