@@ -68,12 +68,27 @@ typedef struct {
     bool half; /* the last column panel, of which half is empty, and the one before are a strip */
     int64_t line_chunks, row_chunks; /* chunks of a group: of lines of output pixels, of parts of a line */
     int64_t panel_parts;
+    /* Units of one chunk of pixels are its groups, one after another; else units of one group are its chunks. */
+    bool groups_inside;
     int64_t units, unit_ns;
     bool alone;
     int64_t max_rows, max_classes;        /* of a chunk */
     int64_t at_classes, at_taps, at_tile; /* in a slot's scratch, behind the tables */
     dtp_postops_t po;
 } dtp_conv_direct_t;
+
+/* A unit's group, part of the column panels, chunk of lines, and chunk of each line. */
+typedef struct {
+    int64_t group, part, lines, row;
+} dtp_conv_unit_t;
+static inline dtp_conv_unit_t dtp_conv_unit(const dtp_conv_direct_t *p, int64_t u) {
+    const int64_t chunks = p->row_chunks * p->line_chunks * p->panel_parts;
+    const int64_t at = p->groups_inside ? u / p->groups : u % chunks;
+    return (dtp_conv_unit_t){.group = p->groups_inside ? u % p->groups : u / chunks,
+                             .part = at / p->row_chunks / p->line_chunks,
+                             .lines = at / p->row_chunks % p->line_chunks,
+                             .row = at % p->row_chunks};
+}
 
 /* Pixels of output with the same valid elements lo..hi - 1 of the kernel. */
 typedef struct {

@@ -44,6 +44,12 @@ static double evenness(int64_t units, int threads) {
     return (double)units / ((double)threads * (double)dtp_div_up(units, threads));
 }
 
+/* Do groups share lines of src or dst in each pixel? The processor fetches lines in pairs. */
+static bool groups_share_lines(const dtp_conv_direct_t *p) {
+    enum { PAIR = 2 * DTP_CACHE_LINE };
+    return p->groups > 1 && p->dst_g < p->dst_x[2] && (p->dst_g % PAIR || p->src_g % PAIR);
+}
+
 static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
     const int threads = pd->num_threads;
     const dtp_window_t *w = p->win;
@@ -54,6 +60,7 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
                       (double)pixels + 1;
     const int64_t strips = dtp_div_up(p->npanels, p->nv);
     p->panel_parts = 1;
+    p->groups_inside = false;
     p->row_chunks = dtp_div_up(w[2].out, p->max_rows);
     const int64_t line_rows = dtp_div_up(w[2].out, p->row_chunks);
     p->line_chunks = dtp_div_up(lines, dtp_max64(p->max_rows / line_rows, 1));
@@ -63,10 +70,14 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
         const double src = (double)p->images * w[0].in * w[1].in * w[2].in * (double)p->steps,
                      wei = k * (double)p->oc;
         const bool by_panels = strips > 1 && (wei > src || pixels < SHARE_ROWS * (int64_t)threads);
-        const int64_t base = p->groups * p->row_chunks, chunks = p->line_chunks;
+        /* Threads that each took a group would write to the same lines of every pixel: they share the pixels, if
+         * the weights, which each of them then reads, are no larger than src. */
+        p->groups_inside = groups_share_lines(p) && !by_panels && wei <= src && lines >= threads;
+        const int64_t base = p->groups_inside ? p->row_chunks : p->groups * p->row_chunks,
+                      chunks = p->line_chunks;
         double best = evenness(base * chunks, threads);
-        for (int step = 0; step < 2 && best < 0.95; ++step) {
-            const bool panels = by_panels == (step == 0);
+        for (int step = 0; step < 2 - p->groups_inside && best < 0.95; ++step) {
+            const bool panels = by_panels == (step == 0) && !p->groups_inside;
             const int64_t limit = dtp_min64(panels ? strips : lines, 16 * (int64_t)threads);
             for (int64_t c = 2; c <= limit && best < 0.95; ++c) {
                 const int64_t n = panels ? base * chunks * c : base * dtp_max64(chunks, c);

@@ -278,17 +278,16 @@ static void conv_units(void *arg, int slot, int64_t begin, int64_t end) {
     const double strip_ns = (double)p->unit_ns * (double)p->nv * (double)p->panel_parts / (double)p->npanels;
     double unseen = 0;
     for (int64_t u = begin; u < end; ++u) {
-        int64_t at = u;
-        const int64_t rc = at % p->row_chunks, lc = (at /= p->row_chunks) % p->line_chunks,
-                      part = (at /= p->line_chunks) % p->panel_parts;
-        k.group = at / p->panel_parts;
-        const int64_t l0 = lines * lc / p->line_chunks, l1 = lines * (lc + 1) / p->line_chunks;
-        const int64_t x0 = width * rc / p->row_chunks, x1 = width * (rc + 1) / p->row_chunks;
+        const dtp_conv_unit_t at = dtp_conv_unit(p, u);
+        k.group = at.group;
+        const int64_t l0 = lines * at.lines / p->line_chunks, l1 = lines * (at.lines + 1) / p->line_chunks;
+        const int64_t x0 = width * at.row / p->row_chunks, x1 = width * (at.row + 1) / p->row_chunks;
         const int64_t strips = dtp_div_up(p->npanels, p->nv);
-        const int64_t p0 = strips * part / p->panel_parts * p->nv,
-                      p1 = dtp_min64(strips * (part + 1) / p->panel_parts * p->nv, p->npanels);
+        const int64_t p0 = strips * at.part / p->panel_parts * p->nv,
+                      p1 = dtp_min64(strips * (at.part + 1) / p->panel_parts * p->nv, p->npanels);
         if (l0 == l1 || x0 == x1 || p0 >= p1) continue;
-        make_classes(&k, l0, l1, x0, x1);
+        const bool same_pixels = p->groups_inside && k.group > 0 && u > begin;
+        if (!same_pixels) make_classes(&k, l0, l1, x0, x1);
         for (int64_t s = p0, next; s < p1; s = next) {
             /* Two even strips rather than a narrow rest. */
             next = dtp_min64(s + p->nv, p1);
