@@ -1,6 +1,7 @@
 /* Callbacks of events on every pool: what they may call, order, races with signals; chains of callbacks that
  * submit more, streams that never rest, priorities. Events on their own: test_events.c. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -334,13 +335,75 @@ static int teardown(void **state) {
     return test_engine_teardown(state);
 }
 
+/* An event is destroyed while threads wait for it, by its own callback or by who signals another one; the waiting threads
+ * come late, because a signal handler keeps them. */
+enum { WAITING = 4 };
+typedef struct {
+    dnnl_tp_event_t event;
+    _Atomic int came;
+    dnnl_tp_status_t status, result;
+} late_t;
+static void *wait_late(void *arg) {
+    late_t *l = arg;
+    atomic_fetch_add(&l->came, 1);
+    l->status = dnnl_tp_event_wait(l->event, -1, &l->result);
+    return NULL;
+}
+static void keep(int number) {
+    (void)number;
+    usleep(60000);
+}
+static void destroy_own(void *arg, dnnl_tp_status_t status) {
+    (void)status;
+    dnnl_tp_event_destroy(*(dnnl_tp_event_t *)arg);
+}
+
+static void destroyed_while_awaited(void **state) {
+    (void)state;
+    enum { BY_OTHER, BY_CALLBACK, HOST_EVENT, WAYS };
+    const struct sigaction slow = {.sa_handler = keep};
+    struct sigaction before;
+    sigaction(SIGUSR1, &slow, &before);
+    for (int way = 0; way < WAYS; ++way) {
+        watchdog(100, NULL);
+        hostile_pool_t *pool = hostile_pool_create(POOL_FIFO, 2);
+        dnnl_tp_stream_t stream = test_stream(test_engine, hostile_pool_iface(pool), 1, 0);
+        dnnl_tp_event_t gate = test_host_event(), event = gate;
+        CHECK_OK(dnnl_tp_stream_wait_event(stream, gate));
+        if (way != HOST_EVENT) event = test_record(stream);
+        if (way == BY_CALLBACK) CHECK_OK(dnnl_tp_event_on_complete(event, destroy_own, &event));
+        late_t late[WAITING];
+        pthread_t thread[WAITING];
+        for (int i = 0; i < WAITING; ++i) {
+            late[i] = (late_t){.event = event, .status = dnnl_tp_runtime_error};
+            assert_int_equal(pthread_create(&thread[i], NULL, wait_late, &late[i]), 0);
+            while (!atomic_load(&late[i].came)) usleep(1000);
+        }
+        usleep(20000);
+        for (int i = 0; i < WAITING; ++i) pthread_kill(thread[i], SIGUSR1);
+        usleep(10000);
+        if (way == BY_OTHER) CHECK_OK(dnnl_tp_event_destroy(event));
+        if (way != HOST_EVENT) CHECK_OK(dnnl_tp_event_signal(gate, dnnl_tp_success));
+        CHECK_OK(dnnl_tp_event_destroy(gate));
+        for (int i = 0; i < WAITING; ++i) {
+            assert_int_equal(pthread_join(thread[i], NULL), 0);
+            CHECK_OK(late[i].status);
+            assert_int_equal(late[i].result, way == HOST_EVENT ? dnnl_tp_cancelled : dnnl_tp_success);
+        }
+        assert_int_equal(dnnl_tp_stream_wait(stream), way == HOST_EVENT ? dnnl_tp_cancelled : dnnl_tp_success);
+        CHECK_OK(dnnl_tp_stream_destroy(stream));
+        hostile_pool_destroy(pool);
+    }
+    sigaction(SIGUSR1, &before, NULL);
+}
+
 int main(void) {
     watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(callbacks_do_everything),    cmocka_unit_test(callbacks_are_ordered),
         cmocka_unit_test(signals_and_callbacks_race), cmocka_unit_test(callbacks_submit),
         cmocka_unit_test(waits_end_under_load),       cmocka_unit_test(priority),
-        cmocka_unit_test(callbacks_signal),
+        cmocka_unit_test(callbacks_signal),           cmocka_unit_test(destroyed_while_awaited),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/object.h"
+#include "dnnl_tp/dnnl_tp_graph.h"
 #include "support/check.h"
 #include "support/hostile_pools.h"
 #include "support/streams.h"
@@ -482,10 +483,27 @@ static void fork_with_pending_events(void **state) {
         ok &= dnnl_tp_stream_record_event(stream, &none) == dnnl_tp_poisoned && !none;
         ok &= dnnl_tp_stream_wait_event(stream, done) == dnnl_tp_poisoned;
         ok &= dnnl_tp_sync_devices(-1) == dnnl_tp_success; /* the child's own streams: none */
+        /* The gate, too: signalled here, the parent's work would run here and there. */
+        ok &= dnnl_tp_event_signal(gate, dnnl_tp_success) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_event_wait(gate, -1, NULL) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_event_query(gate, &is, NULL) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_event_on_complete(gate, note_call, NULL) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_event_on_complete(pending, note_call, NULL) == dnnl_tp_poisoned;
+        ok &= test_step(add, stream, x) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_host_wait_event(NULL, pending) == dnnl_tp_poisoned;
+        /* A stream of the child refuses to wait for them, and goes on; on the parent's pool, on its caller. */
+        float *own = calloc(N, sizeof(*own));
+        dnnl_tp_stream_t young = test_stream(test_engine, test_pool_iface(pool), 1, 0);
+        ok &= dnnl_tp_stream_wait_event(young, pending) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_stream_wait_event(young, gate) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_stream_wait_event(young, done) == dnnl_tp_success;
+        ok &= test_step(add, young, own) == dnnl_tp_success;
+        ok &= dnnl_tp_stream_wait(young) == dnnl_tp_success && own[N - 1] == 1;
+        ok &= dnnl_tp_stream_destroy(young) == dnnl_tp_success;
+        dnnl_tp_event_destroy(gate);
+        ok &= x[0] == 0;
         ok &= dnnl_tp_stream_destroy(stream) == dnnl_tp_success;
         ok &= dnnl_tp_event_destroy(pending) == dnnl_tp_success;
-        ok &= dnnl_tp_event_signal(gate, dnnl_tp_success) == dnnl_tp_success;
-        dnnl_tp_event_destroy(gate);
         dnnl_tp_event_destroy(done);
         dnnl_tp_threadpool_destroy(pool);
         /* What was in flight stays in the child: no thread there will end it, and no leak check shall look.

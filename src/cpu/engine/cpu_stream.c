@@ -221,6 +221,7 @@ static dnnl_tp_status_t block_copy_mds(cpu_stream_t *s, block_t *block, int nptr
 
 static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *primitive, int nptrs,
                                       void *const *ptrs, const dtp_md_t *const *mds) {
+    if (dtp_queue_dead(s->queue)) return dtp_refuse_parents("stream");
     block_t *block = block_take(s, nptrs);
     if (!block) return dnnl_tp_out_of_memory;
     dnnl_tp_status_t status = block_copy_mds(s, block, nptrs, mds);
@@ -381,7 +382,7 @@ static dnnl_tp_status_t cpu_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp
             dtp_event_fire(dtp_object_retain(*event), dnnl_tp_success, NULL, now, now);
         }
     } else if (dtp_queue_dead(s->queue)) {
-        status = dtp_queue_refuse_dead();
+        status = dtp_refuse_parents("stream");
     } else {
         status = dtp_queue_record(s->queue, event);
     }
@@ -391,7 +392,7 @@ static dnnl_tp_status_t cpu_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp
 
 /* A block without work whose turn comes when the event is done. */
 static dnnl_tp_status_t submit_wait(cpu_stream_t *s, dnnl_tp_event_t event) {
-    if (dtp_queue_dead(s->queue)) return dtp_queue_refuse_dead();
+    if (dtp_queue_dead(s->queue)) return dtp_refuse_parents("stream");
     if (dtp_event_is_done(event) && dtp_event_status(event) == dnnl_tp_success) return dnnl_tp_success;
     block_t *block = block_take(s, 0);
     if (!block) return dnnl_tp_out_of_memory;
@@ -493,7 +494,9 @@ static dnnl_tp_status_t cpu_stream_close(dnnl_tp_stream_t stream) {
 static dnnl_tp_status_t use_pool_of(cpu_stream_t *s, const dtp_stream_attr_t *attr) {
     dtp_pool_t *pool;
     DTP_TRY(dtp_pool_acquire(&pool, attr));
-    bool async = pool && (attr->async || (dtp_pool_flags(pool) & DNNL_TP_THREADPOOL_ASYNCHRONOUS));
+    /* A child has no threads of its parent's pools: its streams there run on their callers. */
+    bool async = pool && !dtp_pool_dead(pool) &&
+                 (attr->async || (dtp_pool_flags(pool) & DNNL_TP_THREADPOOL_ASYNCHRONOUS));
     dtp_queue_t *queue = NULL;
     if (async) {
         dnnl_tp_status_t status = dtp_queue_create(&queue, pool, s->base.engine, attr->priority);

@@ -16,9 +16,12 @@ static void unlink_wait(dtp_run_ctx_t *ctx, dtp_wait_t *w) {
     else ctx->waits = w->next;
 }
 
+/* Runs that wait for each other's events fail one after another: each says where it waits, and the first failure. */
 static void event_failed(dtp_run_ctx_t *ctx, const dtp_stage_t *host, const dtp_event_t *event) {
-    dtp_run_fail(ctx, dtp_event_status(event), DTP_ITEM_FAILED, "operator '%s' (host) waits for an event: %s",
-                 ctx->exec->steps[host->step].name, event->text);
+    static const char waits[] = "(host) waits for an event: ";
+    const char *cause = strstr(event->text, waits);
+    dtp_run_fail(ctx, dtp_event_status(event), DTP_ITEM_FAILED, "operator '%s' %s%s",
+                 ctx->exec->steps[host->step].name, waits, cause ? cause + sizeof(waits) - 1 : event->text);
 }
 
 static void arrived(dtp_wait_t *w, void *waiter, dnnl_tp_status_t status) {
@@ -85,7 +88,5 @@ dnnl_tp_status_t dnnl_tp_host_wait_event(const volatile int *should_stop, dnnl_t
     (void)dtp_run_of_closure(should_stop, &closure);
     DTP_REQUIRE(closure, BAD_FLAGS, "the operator was added without DNNL_TP_HOST_MAY_WAIT");
     DTP_REQUIRE(!closure->wait, NOT_IN_ORDER, "the operator waits for an event already");
-    closure->wait = dtp_wait_prepare(event, arrived);
-    if (!closure->wait) DTP_RETURN(dtp_no_memory(sizeof *closure->wait));
-    return dnnl_tp_success;
+    DTP_RETURN(dtp_wait_prepare(&closure->wait, event, arrived));
 }

@@ -119,6 +119,7 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
     dtp_graph_t *g = graph->root;
     dtp_session_t *s = dtp_object_create(engine->allocator, sizeof *s, DTP_OBJ_SESSION, session_free);
     if (!s) DTP_RETURN(dtp_no_memory(sizeof *s));
+    atomic_init(&s->active, dtp_session_none());
     s->graph = dtp_object_retain(g);
     s->engine = dtp_object_retain(engine);
     s->trace = dtp_object_retain(o.trace);
@@ -140,41 +141,66 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
 
 /* ---- Entering and closing ---------------------------------------------------------------------------- */
 
-static void session_leave(dtp_session_t *s) {
-    int32_t active = atomic_load_explicit(&s->active, memory_order_relaxed);
+/* Runs of the parent that were under way at a fork do not end here: a child counts anew, from the first call that sees
+ * a count of the parent. */
+static void count_anew(dtp_session_t *s) {
+    int64_t active = atomic_load_explicit(&s->active, memory_order_acquire);
+    while (dtp_is_parents(dtp_session_generation(active))) {
+        const int64_t none = (active & DTP_SESSION_CLOSED) | dtp_session_none();
+        if (atomic_compare_exchange_weak_explicit(&s->active, &active, none, memory_order_acq_rel,
+                                                  memory_order_acquire))
+            return;
+    }
+}
+
+/* entered: what session_enter said. */
+static void session_leave(dtp_session_t *s, uint32_t entered) {
+    if (dtp_is_parents(entered)) return;
+    int64_t active = atomic_load_explicit(&s->active, memory_order_relaxed);
     while (active >= 0)
         if (atomic_compare_exchange_weak_explicit(&s->active, &active, active - 1, memory_order_release,
                                                   memory_order_relaxed))
             return;
     /* Closed: once the last one has left, who closes may free the session before the bell is rung. */
     dtp_object_retain(s);
-    if (atomic_fetch_sub_explicit(&s->active, 1, memory_order_acq_rel) == DTP_SESSION_CLOSED + 1) {
+    if (dtp_session_count(atomic_fetch_sub_explicit(&s->active, 1, memory_order_acq_rel)) == 1) {
         atomic_fetch_add_explicit(&s->closers_bell, 1, memory_order_release);
         dtp_futex_wake(&s->closers_bell, INT_MAX);
     }
     dtp_object_release(s);
 }
 
-static dnnl_tp_status_t session_enter(dtp_session_t *s) {
-    if (DTP_LIKELY(atomic_fetch_add_explicit(&s->active, 1, memory_order_acquire) >= 0))
-        return dnnl_tp_success;
-    session_leave(s);
+static dnnl_tp_status_t session_enter(dtp_session_t *s, uint32_t *entered) {
+    int64_t before = atomic_fetch_add_explicit(&s->active, 1, memory_order_acquire);
+    while (dtp_is_parents(*entered = dtp_session_generation(before))) {
+        count_anew(s); /* also what was added just now */
+        before = atomic_fetch_add_explicit(&s->active, 1, memory_order_acquire);
+    }
+    if (DTP_LIKELY(before >= 0)) return dnnl_tp_success;
+    session_leave(s, *entered);
     return dtp_fail(dnnl_tp_cancelled, DTP_CANCELLED, "the session is closed");
 }
 
-dnnl_tp_status_t dnnl_tp_session_close(dnnl_tp_session_t s) {
-    DTP_REQUIRE_HANDLE(s, DTP_OBJ_SESSION);
+static dnnl_tp_status_t close_session(dtp_session_t *s) {
+    count_anew(s);
     atomic_fetch_or_explicit(&s->active, DTP_SESSION_CLOSED, memory_order_acq_rel);
     DTP_TRY(dnnl_tp_cancel_fire(s->cancel));
     for (;;) {
         uint32_t bell = atomic_load_explicit(&s->closers_bell, memory_order_acquire);
-        if (atomic_load_explicit(&s->active, memory_order_acquire) == DTP_SESSION_CLOSED)
+        if (!dtp_session_count(atomic_load_explicit(&s->active, memory_order_acquire)))
             return dnnl_tp_success;
         if (dtp_thread_is_inside() || dtp_share_here) /* in a run that is on its caller alone */
-            DTP_RETURN(
-                dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work"));
+            return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
         dtp_futex_wait(&s->closers_bell, bell, -1);
     }
+}
+
+dnnl_tp_status_t dnnl_tp_session_close(dnnl_tp_session_t s) {
+    DTP_REQUIRE_HANDLE(s, DTP_OBJ_SESSION);
+    dtp_object_retain(s); /* another thread may destroy it meanwhile */
+    const dnnl_tp_status_t status = close_session(s);
+    dtp_object_release(s);
+    DTP_RETURN(status);
 }
 
 dnnl_tp_status_t dnnl_tp_session_destroy(dnnl_tp_session_t session) {
@@ -326,9 +352,10 @@ dnnl_tp_status_t dnnl_tp_session_run(dnnl_tp_session_t session, int nfeeds, cons
                                      int nfetches, const dnnl_tp_fetch_t *fetches, int ntargets,
                                      const char *const *targets, const dnnl_tp_session_run_opts_t *opts) {
     DTP_REQUIRE_HANDLE(session, DTP_OBJ_SESSION);
-    DTP_TRY(session_enter(session));
+    uint32_t entered;
+    DTP_TRY(session_enter(session, &entered));
     dnnl_tp_status_t status = run_inside(session, nfeeds, feeds, nfetches, fetches, ntargets, targets, opts);
-    session_leave(session);
+    session_leave(session, entered);
     DTP_RETURN(status);
 }
 
@@ -400,10 +427,11 @@ dnnl_tp_status_t dnnl_tp_session_make_callable(dnnl_tp_callable_t *callable, dnn
                                                const char *const *targets) {
     DTP_OUT(callable, NULL);
     DTP_REQUIRE_HANDLE(session, DTP_OBJ_SESSION);
-    DTP_TRY(session_enter(session));
+    uint32_t entered;
+    DTP_TRY(session_enter(session, &entered));
     dnnl_tp_status_t status =
         make_callable(callable, session, nfeeds, feeds, nfetches, fetches, ntargets, targets);
-    session_leave(session);
+    session_leave(session, entered);
     DTP_RETURN(status);
 }
 
@@ -439,10 +467,11 @@ dnnl_tp_status_t dnnl_tp_callable_run(dnnl_tp_callable_t callable, const void *c
     DTP_REQUIRE_HANDLE(callable, DTP_OBJ_CALLABLE);
     DTP_REQUIRE((callable->nfeeds == 0 || in) && (callable->nfetches == 0 || out), NULL_ARG,
                 "in or out is NULL");
-    DTP_TRY(session_enter(callable->session));
+    uint32_t entered;
+    DTP_TRY(session_enter(callable->session, &entered));
     dtp_object_retain(callable); /* a closure of the run may drop the caller's handle */
     dnnl_tp_status_t status = callable_run(callable, in, out, opts);
-    session_leave(callable->session);
+    session_leave(callable->session, entered);
     dtp_object_release(callable);
     DTP_RETURN(status);
 }
@@ -458,7 +487,8 @@ dnnl_tp_status_t dnnl_tp_session_query(dnnl_tp_session_t session, dnnl_tp_sessio
     DTP_REQUIRE(stats, NULL_ARG, "stats is NULL");
     DTP_REQUIRE_SIZE(stats, "session statistics");
     stats->runs = atomic_load_explicit(&session->runs, memory_order_relaxed);
-    stats->active = atomic_load_explicit(&session->active, memory_order_relaxed) & INT32_MAX;
+    count_anew(session);
+    stats->active = (int)dtp_session_count(atomic_load_explicit(&session->active, memory_order_relaxed));
     dtp_lock(&session->lock);
     stats->compilations = session->compilations;
     stats->evictions = session->evictions;

@@ -16,9 +16,16 @@
 enum {
     DTP_SESSION_MAX_NAMES = 1024, /* of one kind in one run */
     DTP_SESSION_BUCKETS = 256,
-    DTP_SESSION_DEFAULT_EXECUTABLES = 64,
-    DTP_SESSION_CLOSED = INT32_MIN
+    DTP_SESSION_DEFAULT_EXECUTABLES = 64
 };
+
+/* dnnl_tp_session.active: closed : 1 | dtp_fork_generation of the process whose runs are counted : 31 | runs : 32. */
+#define DTP_SESSION_CLOSED INT64_MIN
+static inline uint32_t dtp_session_generation(int64_t active) { return (uint64_t)active >> 32 & INT32_MAX; }
+static inline uint32_t dtp_session_count(int64_t active) { return (uint32_t)active; }
+static inline int64_t dtp_session_none(void) {
+    return (int64_t)atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed) << 32;
+}
 
 /* What the names of one run mean, in the order of the run. */
 typedef struct {
@@ -77,7 +84,7 @@ struct dnnl_tp_session {
     dnnl_tp_cancel_t cancel; /* fired by close */
     dnnl_tp_trace_t trace;   /* retained, or NULL */
 
-    _Alignas(DTP_NO_SHARE) _Atomic int32_t active;
+    _Alignas(DTP_NO_SHARE) _Atomic int64_t active;
     _Atomic uint32_t closers_bell;
     _Atomic uint64_t runs, clock;
     _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* buckets, counts */

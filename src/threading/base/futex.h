@@ -104,6 +104,13 @@ static inline void dtp_back_off(int i) {
 extern _Atomic uint32_t dtp_fork_generation;
 /* Counts them from now on: what is made before is not safe in a child (record.c). */
 void dtp_watch_forks(void);
+/* Was it made by the process that this one was forked from, or by one before? Then its work, its threads and its locks
+ * belong to that process. Every object that can be asked notes dtp_fork_generation when it is made, and every
+ * call that would wait for its work, go on with it or add to it asks here first, and answers with
+ * dtp_refuse_parents (pools/record.h). */
+static inline bool dtp_is_parents(uint32_t made_at) {
+    return __builtin_expect(made_at != atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed), 0);
+}
 
 /* A lock for a few instructions; sleeps when its holder was preempted. 0 free, else the generation of the holder's
  * process << 2 | 1 held, or 2 held with sleepers. A lock that a child inherits held has no holder there and is

@@ -160,7 +160,7 @@ bool dtp_dispatch(dtp_pool_t *rec) {
     uint64_t a;
     do {
         a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
-        if (!dtp_adm_waiting(a)) return true;
+        if (!dtp_adm_waiting(a) || dtp_pool_dead(rec)) return true;
         if (dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads)
             return true; /* their holders look at the end */
     } while (atomic_load_explicit(&rec->wants_back, memory_order_relaxed) && grant(rec));
@@ -325,7 +325,8 @@ static bool pending_execute(dtp_pool_t *rec, dtp_pending_work_t *work) {
 }
 
 static bool run_pending(dtp_pool_t *rec, bool *joiner, pending_filter_t filter) {
-    if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return false;
+    if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed)) || dtp_pool_dead(rec))
+        return false;
     dtp_pending_work_t *work = pending_take(rec, *joiner, filter);
     if (!work) return false;
     *joiner = false;
@@ -341,7 +342,7 @@ static bool run_pending(dtp_pool_t *rec, bool *joiner, pending_filter_t filter) 
             dtp_look_at_left(NULL);
             return true;
         }
-        work = filter.any ? pending_next(rec) : NULL;
+        work = filter.any && !dtp_pool_dead(rec) ? pending_next(rec) : NULL;
     } while (work);
     dtp_ticket_end(rec);
     return true;

@@ -19,7 +19,9 @@ static void forked_child(void) {
     atomic_fetch_add(&dtp_fork_generation, 1);
     registry = NULL;
     dtp_chain_top = NULL;
+    dtp_share_here = NULL;
 #if DNNL_TP_WITH_THREADPOOL
+    dtp_left_here = NULL;
     dtp_sync_forked();
     dtp_named_pools_forked();
 #endif

@@ -216,6 +216,7 @@ typedef struct dtp_chain {
     dtp_team_t *team;
     const void *queue; /* whose item runs, or NULL */
     bool bounced;      /* HOST_CALL: a runner came back inline and left */
+    bool ends_runs;    /* CALLBACK: ends runs that are over, one after another (queue.c) */
     /* CALLBACK: of events, those that this entry still calls; due_end NULL: it calls none. */
     struct dtp_callback *due, **due_end;
     bool may_block; /* RUN: its closures may go to the pool's blocking crew */
@@ -323,8 +324,9 @@ enum { DTP_WAKE_PAYS = 3 }; /* a loop must take this many wakes before one is ma
 enum { DTP_ENDING = 1, DTP_ENDING_DETACHED = 2 };
 
 /* record.c */
-static inline bool dtp_pool_dead(const dtp_pool_t *rec) {
-    return rec->fork_generation != atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed);
+static inline bool dtp_pool_dead(const dtp_pool_t *rec) { return dtp_is_parents(rec->fork_generation); }
+static inline dnnl_tp_status_t dtp_refuse_parents(const char *what) {
+    return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the %s belongs to the parent process", what);
 }
 /* A record with one reference, not yet registered; num_workers > 0: room for so many threads of our own. */
 dtp_pool_t *dtp_record_create(int num_threads, int num_workers);

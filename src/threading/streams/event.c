@@ -25,6 +25,7 @@ dnnl_tp_status_t dtp_event_create(dtp_event_t **event, const dtp_event_vtbl_t *v
     e->v = v;
     e->source = source;
     e->seq = seq;
+    e->fork_generation = DTP_LOAD(&dtp_fork_generation, relaxed);
     return dnnl_tp_success;
 }
 
@@ -68,6 +69,7 @@ static void call_back(dtp_callback_t *first, dtp_event_t *event, bool later) {
     }
     dtp_chain_t chain = {.up = top, .kind = DTP_CHAIN_CALLBACK, .due = first, .due_end = end};
     const dtp_share_t *here = dtp_share_here;
+    const uint32_t forks = DTP_LOAD(&dtp_fork_generation, relaxed);
     dtp_chain_top = &chain;
     dtp_share_here = NULL;
     for (dtp_callback_t *node; (node = chain.due) != NULL;) {
@@ -75,6 +77,7 @@ static void call_back(dtp_callback_t *first, dtp_event_t *event, bool later) {
         if (!chain.due) chain.due_end = &chain.due;
         dtp_event_t *its = node->event;
         node->fn(node, its, dtp_event_status(its));
+        if (dtp_is_parents(forks)) break; /* the child that fn forked came back: the rest is the parent's */
         dtp_object_release(its);
     }
     dtp_share_here = here;
@@ -160,8 +163,14 @@ static dnnl_tp_status_t poll_host(dtp_event_t *event) {
 
 const dtp_event_vtbl_t dtp_host_event = {poll_host, dtp_host_event_wait, dtp_host_event_wake, NULL};
 
+dnnl_tp_status_t dtp_event_check(const dtp_event_t *event) {
+    if (!dtp_is_parents(event->fork_generation) || dtp_event_is_done(event)) return dnnl_tp_success;
+    return dtp_refuse_parents("event");
+}
+
 dnnl_tp_status_t dtp_event_wait(dtp_event_t *event, int64_t timeout_ns) {
     if (dtp_event_is_done(event)) return dnnl_tp_success;
+    DTP_TRY(dtp_event_check(event));
     return event->v->wait(event, dtp_until_ns(timeout_ns));
 }
 
@@ -187,6 +196,7 @@ static bool signal_once(dtp_event_t *event, dnnl_tp_status_t status, const char 
 dnnl_tp_status_t dnnl_tp_event_signal(dnnl_tp_event_t event, dnnl_tp_status_t status) {
     DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
     DTP_REQUIRE(event->host, BAD_EVENT, "the event belongs to a stream");
+    DTP_TRY(dtp_event_check(event));
     DTP_REQUIRE((unsigned)status <= UINT16_MAX, BAD_ENUM, "status is %d", (int)status);
     char text[DTP_EVENT_TEXT];
     const char *said = dtp_said(status);
@@ -201,23 +211,30 @@ dnnl_tp_status_t dnnl_tp_event_query(dnnl_tp_event_t event, int *done, dnnl_tp_s
     DTP_OUT(done, 0);
     if (result) *result = dnnl_tp_success;
     DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
-    if (!dtp_event_is_done(event)) {
-        DTP_TRY(event->v->poll(event));
-        if (!dtp_event_is_done(event)) return dnnl_tp_success;
+    dnnl_tp_status_t status = dnnl_tp_success;
+    dtp_object_retain(event); /* a callback of what the look runs may destroy it */
+    if (!dtp_event_is_done(event)) status = dtp_event_check(event);
+    if (status == dnnl_tp_success && !dtp_event_is_done(event)) status = event->v->poll(event);
+    if (dtp_event_is_done(event)) {
+        *done = 1;
+        if (result) *result = dtp_event_status(event);
     }
-    *done = 1;
-    if (result) *result = dtp_event_status(event);
-    return dnnl_tp_success;
+    dtp_object_release(event);
+    return status;
 }
 
 dnnl_tp_status_t dnnl_tp_event_wait(dnnl_tp_event_t event, int64_t timeout_ns, dnnl_tp_status_t *result) {
     if (result) *result = dnnl_tp_success;
     DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
-    DTP_TRY(dtp_event_wait(event, timeout_ns));
-    dnnl_tp_status_t status = dtp_event_status(event);
-    if (result) *result = status;
-    else if (status != dnnl_tp_success) DTP_RETURN(dtp_fail(status, DTP_ITEM_FAILED, "%s", event->text));
-    return dnnl_tp_success;
+    dtp_object_retain(event); /* others may destroy it meanwhile, also its own callback */
+    dnnl_tp_status_t status = dtp_event_wait(event, timeout_ns);
+    if (status == dnnl_tp_success) {
+        const dnnl_tp_status_t its = dtp_event_status(event);
+        if (result) *result = its;
+        else if (its != dnnl_tp_success) status = dtp_fail(its, DTP_ITEM_FAILED, "%s", event->text);
+    }
+    dtp_object_release(event);
+    DTP_RETURN(status);
 }
 
 typedef struct {
@@ -236,6 +253,7 @@ static void run_user_callback(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_
 dnnl_tp_status_t dnnl_tp_event_on_complete(dnnl_tp_event_t event, dnnl_tp_event_fn_t fn, void *arg) {
     DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
     DTP_REQUIRE(fn, NULL_ARG, "fn is NULL");
+    DTP_TRY(dtp_event_check(event));
     user_callback_t *u = dtp_alloc(NULL, sizeof(*u), 0);
     if (!u) DTP_RETURN(dtp_no_memory(sizeof(*u)));
     *u = (user_callback_t){.node.fn = run_user_callback, .fn = fn, .arg = arg};
@@ -267,7 +285,8 @@ dnnl_tp_status_t dnnl_tp_event_destroy(dnnl_tp_event_t event) {
     if (!event) return dnnl_tp_success;
     DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
     /* Nobody else could signal it: streams that wait for it would never go on. */
-    if (event->host) (void)signal_once(event, dnnl_tp_cancelled, "the event was destroyed without a signal");
+    if (event->host && dtp_event_check(event) == dnnl_tp_success)
+        (void)signal_once(event, dnnl_tp_cancelled, "the event was destroyed without a signal");
     dtp_object_release(event);
     return dnnl_tp_success;
 }

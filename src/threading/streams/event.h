@@ -69,7 +69,8 @@ struct dnnl_tp_event {
     _Atomic bool claimed;       /* host events: somebody has signalled */
     bool host;                  /* the program signals it */
     void *source;               /* retained: a queue's memory, or what the engine calls its stream; or NULL */
-    uint64_t seq;               /* done at the latest when the source has completed so many items */
+    uint32_t fork_generation;
+    uint64_t seq; /* done at the latest when the source has completed so many items */
     struct dnnl_tp_event *next; /* of the same item; the queue's while pending */
     int64_t begin_ns, end_ns;   /* CLOCK_MONOTONIC */
     char text[DTP_EVENT_TEXT];  /* of the error */
@@ -93,6 +94,8 @@ static inline bool dtp_event_is_done(const dtp_event_t *event) {
 static inline dnnl_tp_status_t dtp_event_status(const dtp_event_t *event) {
     return (dnnl_tp_status_t)(DTP_LOAD(&event->word, acquire) >> 8);
 }
+/* poisoned: it is pending, and the parent's, so that it will not be done here. */
+dnnl_tp_status_t dtp_event_check(const dtp_event_t *event);
 /* Until the event is done: success, timed_out, would_deadlock, poisoned (the parent's, after a fork). */
 dnnl_tp_status_t dtp_event_wait(dtp_event_t *event, int64_t timeout_ns);
 

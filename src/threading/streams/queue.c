@@ -61,10 +61,6 @@ void dtp_queue_leave(dtp_queue_t *q) {
     if (DTP_UNLIKELY(last)) end_queue(q);
 }
 
-dnnl_tp_status_t dtp_queue_refuse_dead(void) {
-    return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
-}
-
 /* ---- Bell -------------------------------------------------------------------------------------------- */
 
 void dtp_queue_ring(dtp_queue_t *q) {
@@ -178,6 +174,7 @@ static void fire_events(dtp_queue_t *q, dtp_submission_t *item) {
         dtp_event_t *next = first->next;
         dtp_event_fire(first, item->status, item->status == dnnl_tp_success ? NULL : text, item->begin_ns,
                        item->end_ns);
+        if (dtp_queue_dead(q)) return; /* a child that a callback forked and that came back */
         first = next;
     }
 }
@@ -185,6 +182,7 @@ static void fire_events(dtp_queue_t *q, dtp_submission_t *item) {
 /* The item ran; true if the next one may run now (by this thread, which still has the turn). */
 static bool complete(dtp_queue_t *q, dtp_submission_t *item) {
     fire_events(q, item);
+    if (dtp_queue_dead(q)) return false;
     DTP_JOLT();
     dtp_submission_t *old = q->head;
     q->head = item;
@@ -287,20 +285,47 @@ static bool rest(dtp_queue_t *q, dtp_submission_t *item) {
 }
 
 /* A run that is over goes on without a ticket: what is left of it computes nothing. */
-static void run_over(dtp_queue_t *q, dtp_submission_t *item) {
+static void end_over(dtp_queue_t *q, dtp_submission_t *item) {
     const dtp_parallel_t alone = {NULL, 1, NULL};
-    dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
-    dtp_chain_top = &chain;
     bool rests;
     do {
         run_or_poison(q, item, &alone);
         rests = dtp_share_rests(item->share);
     } while (rests && !rest(q, item));
-    if (!rests) {
-        item->end_ns = dtp_now_ns();
-        if (end_item(q, item)) dtp_queue_start(q);
+    if (rests) return;
+    item->end_ns = dtp_now_ns();
+    if (end_item(q, item)) dtp_queue_start(q);
+}
+
+typedef struct {
+    dtp_chain_t chain;
+    dtp_submission_t *first, **end;
+} ends_t;
+
+/* The end of a run may end runs that wait for its event, and so on: the outermost call ends them all, in a loop. Only
+ * callbacks are in between; a run further up this stack might wait for the end. */
+static void run_over(dtp_queue_t *q, dtp_submission_t *item) {
+    item->next_over = NULL;
+    dtp_chain_t *up = dtp_chain_top;
+#ifndef DTP_BREAK_QUEUE_OVER
+    while (up && up->kind == DTP_CHAIN_CALLBACK && !up->ends_runs) up = up->up;
+    if (up && up->ends_runs) {
+        ends_t *outer = (ends_t *)up;
+        *outer->end = item;
+        outer->end = &item->next_over;
+        return;
     }
-    dtp_chain_pop(&chain);
+#endif
+    ends_t ends = {.chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .ends_runs = true}, .first = item};
+    ends.end = &item->next_over;
+    dtp_chain_top = &ends.chain;
+    while ((item = ends.first) != NULL) {
+        ends.first = item->next_over;
+        if (!ends.first) ends.end = &ends.first;
+        ends.chain.queue = q = item->queue;
+        end_over(q, item);
+    }
+    dtp_chain_pop(&ends.chain);
 }
 
 void dtp_queue_run_ends(dtp_queue_t *q, dtp_submission_t *item) {
@@ -360,7 +385,7 @@ bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
             rests = item->whole_run && dtp_share_rests(item->share);
         } while (DTP_UNLIKELY(rests) && !rest(q, item));
     }
-    if (DTP_UNLIKELY(rests)) {
+    if (DTP_UNLIKELY(rests || dtp_queue_dead(q))) { /* dead: the item forked, and its child came back */
         dtp_chain_pop_inner(&chain);
         return false;
     }
@@ -462,6 +487,7 @@ static void leave_to_self(dtp_queue_t *q) {
 }
 
 void dtp_queue_take_over(dtp_pool_t *rec, const dtp_pending_work_t *except) {
+    if (dtp_pool_dead(rec)) return;
     dtp_lock(&rec->lock);
     dtp_pending_work_t *work = rec->fifo[false];
     if (work && work == except) work = work->next != work ? work->next : work->below;
@@ -474,6 +500,7 @@ void dtp_queue_take_over(dtp_pool_t *rec, const dtp_pending_work_t *except) {
 }
 
 void dtp_queue_start(dtp_queue_t *q) {
+    if (dtp_queue_dead(q)) return;
     dtp_pool_t *rec = q->rec;
     (void)dtp_queue_enter(q); /* others may finish it meanwhile; an item is in flight, so it is open */
     bool coming = false;
@@ -505,14 +532,14 @@ static void submit(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
 }
 
 dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_submission_t *item) {
-    if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+    if (dtp_queue_dead(q)) return dtp_refuse_parents("stream");
     submit(q, item, NULL);
     return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *q, dtp_event_t **out) {
     *out = NULL;
-    if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+    if (dtp_queue_dead(q)) return dtp_refuse_parents("stream");
     DTP_ADD(&q->refs, 1, relaxed);
     return dtp_event_create(out, &dtp_queue_event, q, DTP_LOAD(&q->submitted, relaxed) + 1);
 }
@@ -573,13 +600,6 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q, void (*closed)(void *arg), void
     } else {
         q->closed = closed;
         q->closed_arg = arg;
-        /* Nothing of the parent's work ends here; events that are signalled here must not find it. */
-        for (dtp_submission_t *item = q->head; (item = DTP_LOAD(&item->next, acquire)) != NULL;) {
-            if (!item->wait) continue;
-            (void)dtp_wait_cancel(item->wait, item);
-            dtp_wait_end(item->wait);
-            item->wait = NULL;
-        }
     }
     end_queue(q);
     return dnnl_tp_success;

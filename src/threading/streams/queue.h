@@ -80,6 +80,7 @@ typedef struct dtp_submission {
     /* The queue's: */
     struct dtp_queue *queue;
     bool rested; /* its run has begun, and rests or has rested */
+    struct dtp_submission *next_over; /* whose run is over, too, and which the same thread ends next */
     uint32_t generation;
     uint64_t seq;
     _Atomic int32_t deps;
@@ -162,10 +163,7 @@ void dtp_queue_reset(dtp_queue_t *queue);
  * running work, when the last one has left that was still inside. would_deadlock from inside own work: then the
  * queue stays, and closed is not called. */
 dnnl_tp_status_t dtp_queue_close(dtp_queue_t *queue, void (*closed)(void *arg), void *arg);
-static inline bool dtp_queue_dead(const dtp_queue_t *q) {
-    return q->fork_generation != DTP_LOAD(&dtp_fork_generation, relaxed);
-}
-dnnl_tp_status_t dtp_queue_refuse_dead(void) __attribute__((cold));
+static inline bool dtp_queue_dead(const dtp_queue_t *q) { return dtp_is_parents(q->fork_generation); }
 /* Runs the item whose turn it is, by who has the turn; true if more may run now. *clock_ns: when the item
  * before it ended, or 0. */
 bool dtp_queue_run_one(dtp_queue_t *queue, int64_t *clock_ns);

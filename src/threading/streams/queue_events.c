@@ -12,8 +12,7 @@ dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *q, dtp_submission_t *item, dt
     enum { EVENT_AND_HEAD = 2 };
     DTP_STORE(&item->deps, EVENT_AND_HEAD, relaxed);
     item->queue = q;
-    item->wait = dtp_wait_prepare(event, item_arrived);
-    if (!item->wait) return dtp_no_memory(sizeof(dtp_wait_t));
+    DTP_TRY(dtp_wait_prepare(&item->wait, event, item_arrived));
     dtp_wait_arm(item->wait, item); /* its token may come from now on */
     return dnnl_tp_success;
 }
@@ -30,8 +29,6 @@ dtp_event_t *dtp_queue_parked_event(dtp_queue_t *q) {
 /* ---- Events of items --------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t poll_queue(dtp_event_t *event) {
-    if (dtp_queue_dead(event->source))
-        return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the event belongs to the parent process");
     dtp_queue_drive(event->source);
     return dnnl_tp_success;
 }

@@ -119,7 +119,7 @@ static bool wait_round(const goal_t *g) {
 
 static dnnl_tp_status_t wait_for(const goal_t *g) {
     if (reached(g)) return dnnl_tp_success;
-    if (dtp_queue_dead(g->queue)) return dtp_queue_refuse_dead();
+    if (dtp_queue_dead(g->queue)) return dtp_refuse_parents("stream");
     if (dtp_chain_top)
         return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
     if (!dtp_queue_enter(g->queue)) return dnnl_tp_success; /* closed: drained */
@@ -184,7 +184,7 @@ dnnl_tp_status_t dtp_queue_query(dtp_queue_t *q, bool *idle) {
     uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
     *idle = false;
     if (DTP_LOAD(&q->completed, acquire) < seq) {
-        if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+        if (dtp_queue_dead(q)) return dtp_refuse_parents("stream");
         dtp_queue_drive(q);
     }
     *idle = DTP_LOAD(&q->completed, acquire) >= seq;

@@ -26,19 +26,22 @@ static dtp_wait_t *take_kept(dtp_event_t *event) {
     return NULL;
 }
 
-dtp_wait_t *dtp_wait_prepare(dtp_event_t *event,
-                             void (*arrived)(dtp_wait_t *wait, void *waiter, dnnl_tp_status_t status)) {
+dnnl_tp_status_t dtp_wait_prepare(dtp_wait_t **wait, dtp_event_t *event,
+                                  void (*arrived)(dtp_wait_t *wait, void *waiter, dnnl_tp_status_t status)) {
     enum { LIST_AND_WAITER = 2 };
+    *wait = NULL;
+    DTP_TRY(dtp_event_check(event));
     dtp_wait_t *w = take_kept(event);
     if (!w) {
         w = dtp_zalloc(NULL, sizeof(*w), 0);
-        if (!w) return NULL;
+        if (!w) return dtp_no_memory(sizeof(*w));
         w->node.fn = wait_arrived;
         atomic_init(&w->refs, LIST_AND_WAITER);
     }
     w->arrived = arrived;
     w->event = dtp_object_retain(event);
-    return w;
+    *wait = w;
+    return dnnl_tp_success;
 }
 
 void dtp_wait_arm(dtp_wait_t *w, void *waiter) {

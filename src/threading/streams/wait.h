@@ -28,9 +28,10 @@ typedef struct dtp_wait {
     const void *host;
 } dtp_wait_t;
 
-/* Prepared; NULL: out of memory. Whoever has it calls dtp_wait_end in the end. */
-dtp_wait_t *dtp_wait_prepare(dtp_event_t *event,
-                             void (*arrived)(dtp_wait_t *wait, void *waiter, dnnl_tp_status_t status));
+/* Prepared, or NULL: out_of_memory; poisoned, where the event is the parent's and will not come. Whoever has it calls
+ * dtp_wait_end in the end. */
+dnnl_tp_status_t dtp_wait_prepare(dtp_wait_t **wait, dtp_event_t *event,
+                                  void (*arrived)(dtp_wait_t *wait, void *waiter, dnnl_tp_status_t status));
 /* arrived is called from now on, also before this returns. */
 void dtp_wait_arm(dtp_wait_t *wait, void *waiter);
 /* True: arrived will not be called. */

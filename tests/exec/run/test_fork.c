@@ -14,6 +14,7 @@
 #include "exec/run/cancel.h"
 #include "exec/session/session.h"
 #include "support/check.h"
+#include "support/hostile_pools.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
 #include "trace/trace.h"
@@ -225,8 +226,149 @@ static void held_locks(void **state) {
     free(x);
 }
 
+/* A fork while another thread is inside a run of a session, and in a callback that has submitted: the child uses, closes
+ * and destroys the session; nothing of the parent's stream runs there, also when its own work ends. */
+static _Atomic int began, go;
+static pid_t parent;
+static _Atomic int in_child;
+static dnnl_tp_status_t hold(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                             int nout, const dnnl_tp_host_arg_t *out) {
+    (void)arg, (void)nin, (void)in, (void)nout, (void)out;
+    atomic_store(&began, 1);
+    while (!atomic_load(&go) && !dnnl_tp_should_stop(stop)) usleep(500);
+    return dnnl_tp_success;
+}
+static void *run_hold(void *session) {
+    float out;
+    dnnl_tp_fetch_t f = {"holds", &out};
+    return (void *)(intptr_t)dnnl_tp_session_run(session, 0, NULL, 1, &f, 0, NULL, NULL);
+}
+static dnnl_tp_status_t note_process(void *arg, const volatile int *stop, int nin,
+                                     const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {
+    (void)stop, (void)nin, (void)in, (void)nout, (void)out;
+    if (arg && getpid() != parent) atomic_fetch_add(&in_child, 1);
+    return dnnl_tp_success;
+}
+static dnnl_tp_graph_t closures(void *arg) {
+    const dnnl_tp_tensor_info_t info = {.ndims = 1, .dims = {1}, .data_type = dnnl_tp_f32};
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t holds, notes;
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_graph_host(g, hold, NULL, NULL, 0, "holds", 0, NULL, 1, &info, &holds));
+    CHECK_OK(dnnl_tp_graph_host(g, note_process, arg, NULL, 0, "notes", 0, NULL, 1, &info, &notes));
+    CHECK_OK(dnnl_tp_graph_output(g, holds, NULL));
+    CHECK_OK(dnnl_tp_graph_output(g, notes, NULL));
+    return g;
+}
+
+static void inside_a_session(void **state) {
+    (void)state;
+    watchdog(100, NULL);
+    parent = getpid();
+    atomic_store(&began, 0);
+    atomic_store(&go, 0);
+    dnnl_tp_engine_t engine;
+    dnnl_tp_session_t s;
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    dnnl_tp_graph_t g = closures(NULL);
+    dnnl_tp_session_opts_t so = {.struct_size = sizeof so, .per_session_threads = 1, .num_threads = THREADS};
+    CHECK_OK(dnnl_tp_session_create(&s, g, engine, &so));
+    dnnl_tp_graph_destroy(g);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run_hold, s), 0);
+    while (!atomic_load(&began)) usleep(500);
+    float out;
+    dnnl_tp_fetch_t f = {"notes", &out};
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(30);
+        dnnl_tp_session_stats_t stats = {.struct_size = sizeof stats};
+        bool ok = dnnl_tp_session_run(s, 0, NULL, 1, &f, 0, NULL, NULL) == dnnl_tp_success;
+        ok &= dnnl_tp_session_query(s, &stats) == dnnl_tp_success && stats.active == 0;
+        ok &= dnnl_tp_session_close(s) == dnnl_tp_success;
+        ok &= dnnl_tp_session_run(s, 0, NULL, 1, &f, 0, NULL, NULL) == dnnl_tp_cancelled;
+        ok &= dnnl_tp_session_destroy(s) == dnnl_tp_success;
+        syscall(SYS_exit_group, ok ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (status) fail_msg("the child's status is 0x%x", (unsigned)status);
+    dnnl_tp_session_stats_t stats = {.struct_size = sizeof stats};
+    CHECK_OK(dnnl_tp_session_query(s, &stats));
+    assert_int_equal(stats.active, 1);
+    atomic_store(&go, 1);
+    void *result;
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_null(result);
+    CHECK_OK(dnnl_tp_session_run(s, 0, NULL, 1, &f, 0, NULL, NULL));
+    CHECK_OK(dnnl_tp_session_destroy(s));
+    dnnl_tp_engine_destroy(engine);
+}
+
+typedef struct {
+    dnnl_tp_engine_t engine;
+    dnnl_tp_executable_t executable;
+    dnnl_tp_stream_t stream, own;
+    dnnl_tp_event_t runs[2];
+    int status;
+    bool returns; /* the child leaves the callback as the parent does */
+    float out[2];
+} inside_t;
+static void submit_and_fork(void *arg, dnnl_tp_status_t ignored) {
+    (void)ignored;
+    inside_t *t = arg;
+    void *out[] = {&t->out[0], &t->out[1]};
+    CHECK_OK(dnnl_tp_executable_run_async(t->executable, t->stream, 0, NULL, 2, out, NULL, &t->runs[1]));
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(30);
+        /* The end of own work looks at what this thread has promised to serve: nothing. */
+        atomic_store(&go, 1);
+        bool ok = dnnl_tp_executable_run(t->executable, t->own, 0, NULL, 2, out, NULL) == dnnl_tp_success;
+        ok &= atomic_load(&in_child) == 1;
+        ok &= dnnl_tp_event_wait(t->runs[1], -1, NULL) == dnnl_tp_poisoned;
+        if (!ok || !t->returns) syscall(SYS_exit_group, ok ? 0 : 1);
+        return;
+    }
+    assert_int_equal(waitpid(pid, &t->status, 0), pid);
+}
+
+static void inside_a_callback(void **state) {
+    (void)state;
+    parent = getpid();
+    for (int returns = 0; returns < 2; ++returns) {
+        watchdog(100, NULL);
+        atomic_store(&go, 1);
+        dnnl_tp_event_t gate;
+        inside_t t = {.returns = returns};
+        CHECK_OK(dnnl_tp_engine_create(&t.engine, dnnl_tp_cpu, 0));
+        dnnl_tp_graph_t g = closures(&t);
+        CHECK_OK(dnnl_tp_executable_compile(&t.executable, g, t.engine, 0, NULL, NULL));
+        dnnl_tp_graph_destroy(g);
+        /* A loop on its caller's thread: who submits serves the stream, here after the callback. */
+        hostile_pool_t *pool = hostile_pool_create(POOL_LOOP_SERIAL, 2);
+        t.stream = test_stream(t.engine, hostile_pool_iface(pool), 1, 0);
+        CHECK_OK(dnnl_tp_stream_create(&t.own, t.engine, 0));
+        CHECK_OK(dnnl_tp_event_create_host(&gate, t.engine));
+        CHECK_OK(dnnl_tp_event_on_complete(gate, submit_and_fork, &t));
+        CHECK_OK(dnnl_tp_event_signal(gate, dnnl_tp_success));
+        if (getpid() != parent) syscall(SYS_exit_group, atomic_load(&in_child) == 1 ? 0 : 1);
+        CHECK_OK(dnnl_tp_stream_wait(t.stream));
+        if (t.status) fail_msg("the child's status is 0x%x", (unsigned)t.status);
+        CHECK_OK(dnnl_tp_event_destroy(t.runs[1]));
+        CHECK_OK(dnnl_tp_event_destroy(gate));
+        CHECK_OK(dnnl_tp_stream_destroy(t.stream));
+        CHECK_OK(dnnl_tp_stream_destroy(t.own));
+        CHECK_OK(dnnl_tp_executable_destroy(t.executable));
+        hostile_pool_destroy(pool);
+        dnnl_tp_engine_destroy(t.engine);
+    }
+}
+
 int main(void) {
     watchdog(100, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forks), cmocka_unit_test(held_locks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forks), cmocka_unit_test(held_locks),
+                                       cmocka_unit_test(inside_a_session),
+                                       cmocka_unit_test(inside_a_callback)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

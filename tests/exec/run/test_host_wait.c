@@ -419,6 +419,79 @@ static dnnl_tp_status_t waits_twice(ARGS) {
     CHECK_OK(dnnl_tp_host_wait_event(should_stop, *(dnnl_tp_event_t *)arg));
     return dnnl_tp_host_wait_event(should_stop, *(dnnl_tp_event_t *)arg);
 }
+/* Runs, each on a stream of its own, that wait for each other: the first fails, by its event or its token, and all end on
+ * the thread that tells it, one after another and not inside each other; the last one's text names the cause. */
+static char *stack_top;
+static _Atomic long deepest;
+static void note_depth(void *arg, dnnl_tp_status_t status) {
+    char here;
+    (void)arg, (void)status;
+    const long depth = (long)(stack_top - &here);
+    /* Other threads' stacks are far away. */
+    if (depth > atomic_load(&deepest) && depth < (1 << 22)) atomic_store(&deepest, depth);
+}
+static dnnl_tp_status_t wait_for_input(ARGS) {
+    USE_ARGS;
+    dnnl_tp_event_t event;
+    memcpy(&event, in[0].data, sizeof event);
+    return dnnl_tp_host_wait_event(should_stop, event);
+}
+static void failing_chain(bool by_token, int pool_threads) {
+    enum { RUNS = 600, MOST_STACK = 64 << 10 };
+    watchdog(TIMEOUT_S, NULL);
+    dnnl_tp_threadpool_t pool = test_pool(pool_threads);
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t v;
+    dnnl_tp_executable_t x;
+    dnnl_tp_cancel_t token;
+    CHECK_OK(dnnl_tp_cancel_create(&token));
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_graph_input(g, &v, "event", dnnl_tp_u8, 1, (dnnl_tp_dims_t){sizeof(dnnl_tp_event_t)}));
+    CHECK_OK(dnnl_tp_graph_host(g, wait_for_input, NULL, NULL, DNNL_TP_HOST_MAY_WAIT, "waits", 1, &v, 1,
+                                &scalar, &v));
+    CHECK_OK(dnnl_tp_graph_output(g, v, "out"));
+    CHECK_OK(dnnl_tp_executable_compile(&x, g, test_engine, 0, NULL, NULL));
+    dnnl_tp_graph_destroy(g);
+    static dnnl_tp_stream_t stream[RUNS];
+    static dnnl_tp_event_t event[RUNS + 1];
+    static float outs[RUNS];
+    const dnnl_tp_run_opts_t first = {.struct_size = sizeof first, .cancel = token};
+    event[0] = test_host_event();
+    for (int i = 0; i < RUNS; ++i) {
+        stream[i] = test_stream(test_engine, test_pool_iface(pool), 1, 0);
+        void *in[] = {&event[i]}, *out[] = {&outs[i]};
+        CHECK_OK(dnnl_tp_executable_run_async(x, stream[i], 1, in, 1, out, i ? NULL : &first, &event[i + 1]));
+        CHECK_OK(dnnl_tp_event_on_complete(event[i + 1], note_depth, NULL));
+    }
+    usleep(100000); /* most rest by now */
+    char here;
+    stack_top = &here;
+    atomic_store(&deepest, 0);
+    if (by_token) CHECK_OK(dnnl_tp_cancel_fire(token));
+    else CHECK_OK(dnnl_tp_event_signal(event[0], dnnl_tp_runtime_error));
+    dnnl_tp_status_t result;
+    const char *text;
+    CHECK_OK(dnnl_tp_event_wait(event[RUNS], -1, &result));
+    assert_int_equal(result, by_token ? dnnl_tp_cancelled : dnnl_tp_runtime_error);
+    assert_true(atomic_load(&deepest) < MOST_STACK);
+    CHECK_OK(dnnl_tp_event_get_error(event[RUNS], &text));
+    assert_non_null(strstr(text, by_token ? "token" : "signalled with runtime_error"));
+    const char *waits = strstr(text, "waits for an event");
+    assert_non_null(waits);
+    assert_null(strstr(waits + 1, "waits for an event"));
+    for (int i = 0; i < RUNS; ++i) (void)!dnnl_tp_stream_wait(stream[i]);
+    for (int i = 0; i < RUNS; ++i) CHECK_OK(dnnl_tp_stream_destroy(stream[i]));
+    for (int i = 0; i <= RUNS; ++i) dnnl_tp_event_destroy(event[i]);
+    dnnl_tp_executable_destroy(x);
+    dnnl_tp_cancel_destroy(token);
+    dnnl_tp_threadpool_destroy(pool);
+}
+static void failing_chains(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 2; ++threads)
+        for (int by_token = 0; by_token < 2; ++by_token) failing_chain(by_token, threads);
+}
+
 static void refusals(void **state) {
     (void)state;
     dnnl_tp_event_t event = test_host_event();
@@ -456,6 +529,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many),       cmocka_unit_test(ends),
                                        cmocka_unit_test(given_up),   cmocka_unit_test(other_stream),
                                        cmocka_unit_test(every_pool), cmocka_unit_test(control_flow),
-                                       cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(refusals),   cmocka_unit_test(failing_chains)};
     return cmocka_run_group_tests(tests, test_engine_setup, test_engine_teardown);
 }

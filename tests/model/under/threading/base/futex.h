@@ -38,6 +38,9 @@ static inline void dtp_futex_wake(uint32_t *word, int count) { mc_futex_wake(wor
 
 extern _Atomic uint32_t dtp_fork_generation;
 void dtp_watch_forks(void);
+static inline bool dtp_is_parents(uint32_t made_at) {
+    return made_at != atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed);
+}
 typedef struct {
     uint32_t word;
 } dtp_lock_t;
