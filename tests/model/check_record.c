@@ -11,6 +11,8 @@
 
 /* ---- What it calls ----------------------------------------------------------------------------------- */
 _Thread_local dtp_chain_t *dtp_chain_top;
+_Thread_local struct dtp_queue *dtp_left_here;
+_Thread_local const dtp_share_t *dtp_share_here;
 _Atomic int64_t dtp_ticks_per_us;
 void dtp_builtin_end(dtp_pool_t *pool) { (void)pool; }
 size_t dtp_worker_size(void) { return 0; }

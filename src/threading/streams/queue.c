@@ -292,18 +292,15 @@ static void end_over(dtp_queue_t *q, dtp_submission_t *item) {
         run_or_poison(q, item, &alone);
         rests = dtp_share_rests(item->share);
     } while (rests && !rest(q, item));
-    if (rests) return;
-    item->end_ns = dtp_now_ns();
-    if (end_item(q, item)) dtp_queue_start(q);
+    if (!rests) item->end_ns = dtp_now_ns();
+    if (!rests && end_item(q, item)) dtp_queue_start(q);
 }
-
+/* The end of a run may end runs that wait for its event, and so on: the outermost call ends them all, in a loop. Only
+ * callbacks are in between; a run further up this stack might wait for the end. */
 typedef struct {
     dtp_chain_t chain;
     dtp_submission_t *first, **end;
 } ends_t;
-
-/* The end of a run may end runs that wait for its event, and so on: the outermost call ends them all, in a loop. Only
- * callbacks are in between; a run further up this stack might wait for the end. */
 static void run_over(dtp_queue_t *q, dtp_submission_t *item) {
     item->next_over = NULL;
     dtp_chain_t *up = dtp_chain_top;
