@@ -38,7 +38,6 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
 void dtp_queue_release(dtp_queue_t *q) {
     if (DTP_SUB(&q->refs, 1, acq_rel) == 1) dtp_free(NULL, q);
 }
-
 /* Once closed nobody comes in, so that the last one out is one. */
 bool dtp_queue_enter(dtp_queue_t *q) {
     int64_t inside = DTP_LOAD(&q->inside, relaxed);
@@ -57,8 +56,8 @@ static void end_queue(dtp_queue_t *q) {
 }
 
 void dtp_queue_leave(dtp_queue_t *q) {
-    const bool last = DTP_SUB(&q->inside, 1, acq_rel) == (DTP_QUEUE_CLOSED | DTP_QUEUE_LAST_ENDS) + 1;
-    if (DTP_UNLIKELY(last)) end_queue(q);
+    const int64_t last = (DTP_QUEUE_CLOSED | DTP_QUEUE_LAST_ENDS) + 1;
+    if (DTP_UNLIKELY(DTP_SUB(&q->inside, 1, acq_rel) == last)) end_queue(q);
 }
 
 /* ---- Bell -------------------------------------------------------------------------------------------- */
@@ -304,7 +303,6 @@ typedef struct {
 static void run_over(dtp_queue_t *q, dtp_submission_t *item) {
     item->next_over = NULL;
     dtp_chain_t *up = dtp_chain_top;
-#ifndef DTP_BREAK_QUEUE_OVER
     while (up && up->kind == DTP_CHAIN_CALLBACK && !up->ends_runs) up = up->up;
     if (up && up->ends_runs) {
         ends_t *outer = (ends_t *)up;
@@ -312,7 +310,6 @@ static void run_over(dtp_queue_t *q, dtp_submission_t *item) {
         outer->end = &item->next_over;
         return;
     }
-#endif
     ends_t ends = {.chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .ends_runs = true}, .first = item};
     ends.end = &item->next_over;
     dtp_chain_top = &ends.chain;
@@ -497,8 +494,8 @@ void dtp_queue_take_over(dtp_pool_t *rec, const dtp_pending_work_t *except) {
 }
 
 void dtp_queue_start(dtp_queue_t *q) {
-    if (dtp_queue_dead(q)) return;
     dtp_pool_t *rec = q->rec;
+    if (dtp_queue_dead(q)) return;
     (void)dtp_queue_enter(q); /* others may finish it meanwhile; an item is in flight, so it is open */
     bool coming = false;
     if (rec) {
