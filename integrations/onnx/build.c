@@ -91,7 +91,6 @@ val_t *dtp_cv_select(cv_t *cv, val_t *condition, val_t *x, val_t *y) {
 
 val_t *dtp_cv_typed(cv_t *cv, val_t *x, dnnl_tp_data_type_t type) {
     if (cv->status || x->info.data_type == type) return x;
-    if (x->data) return dtp_fold_cast(cv, x, type);
     const char *name = dnnl_tp_dt2str(type);
     const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_to, dnnl_tp_op_attr_string, (int)strlen(name), name};
     return dtp_cv_op(cv, dnnl_tp_op_type_cast, 1, &x, 1, &attr);

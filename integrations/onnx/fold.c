@@ -3,7 +3,6 @@
  * folds constants itself. */
 #include "onnx/fold.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { MOST = 4096 }; /* elements that are looked into here */
@@ -25,31 +24,6 @@ static int64_t integer(const val_t *x, int64_t i) {
     if (x->info.data_type == dnnl_tp_s64) return ((const int64_t *)x->data)[i];
     const double v = dtp_fold_number(x, i); /* of a file: maybe of a type that no integers have */
     return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : 0;
-}
-
-static int64_t clamped(double v, double least, double most, int64_t least_s64, int64_t most_s64) {
-    return v != v ? least_s64 : v <= least ? least_s64 : v >= most ? most_s64 : (int64_t)v;
-}
-
-val_t *dtp_fold_cast(cv_t *cv, const val_t *x, dnnl_tp_data_type_t type) {
-    void *to;
-    val_t *v = dtp_cv_room(cv, type, x->info.ndims, x->info.dims, &to);
-    const int64_t n = v ? dtp_val_elems(v) : 0;
-    const bool is_int = x->info.data_type != dnnl_tp_f32 && x->info.data_type != dnnl_tp_f64;
-    for (int64_t i = 0; i < n; ++i) {
-        const double f = dtp_fold_number(x, i);
-        /* Integers wrap, as numpy's do; what no integer can hold becomes the nearest one. */
-        const int64_t s = is_int ? integer(x, i) : clamped(f, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX);
-        switch (type) {
-        case dnnl_tp_f32: ((float *)to)[i] = is_int ? (float)s : (float)f; break;
-        case dnnl_tp_f64: ((double *)to)[i] = is_int ? (double)s : f; break;
-        case dnnl_tp_s64: ((int64_t *)to)[i] = s; break;
-        case dnnl_tp_s32: ((int32_t *)to)[i] = (int32_t)s; break;
-        case dnnl_tp_boolean: ((uint8_t *)to)[i] = is_int ? s != 0 : f != 0; break;
-        default: ((uint8_t *)to)[i] = (uint8_t)s; break;
-        }
-    }
-    return v;
 }
 
 val_t *dtp_fold_take(cv_t *cv, const val_t *x, int axis, const val_t *ids) {

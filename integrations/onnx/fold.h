@@ -7,7 +7,6 @@
 val_t *dtp_fold_take(cv_t *cv, const val_t *x, int axis, const val_t *ids);
 val_t *dtp_fold_concat(cv_t *cv, int axis, int n, val_t *const *x);
 val_t *dtp_fold_transpose(cv_t *cv, const val_t *x, const int64_t *perm);
-val_t *dtp_fold_cast(cv_t *cv, const val_t *x, dnnl_tp_data_type_t type);
 /* Computes an operator of the graph; false: some input is not known or large. */
 bool dtp_fold_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr,
                  int nout, val_t **out);
