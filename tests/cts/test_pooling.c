@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
+#include "common/problems/pooling.h"
 #include "support/layout.h"
 #include "support/tensor.h"
 
@@ -366,6 +367,61 @@ static void special_values(void **state) {
     }
 }
 
+/* As graphs ask for it: a window with NaN gives NaN, wherever it stands. Every element is NaN in one of the rounds. */
+enum { ROUNDS = 13 };
+static void check_kept(const case_t *c, const tensor_t *src, const tensor_t *dst, const char *place) {
+    int64_t pos[DNNL_TP_MAX_NDIMS] = {0}, tap;
+    double size;
+    do {
+        const bool is_nan = isnan(pool_at(c, INCLUDE, src, pos, &tap, &size));
+        const double want = is_nan ? NAN : pool_at(c, MAX, src, pos, &tap, &size), got = tensor_get(dst, pos);
+        if (!rounds_near(c->ddt, got, want, 0))
+            fail_msg("%s: %s -> %s, %lld channels: at %lld,%lld,%lld,%lld got %.9g, want %.9g", place, c->src,
+                     c->dst, (long long)c->c, (long long)pos[0], (long long)pos[1], (long long)pos[2],
+                     (long long)pos[3], got, want);
+    } while (tensor_next(&dst->md, pos));
+}
+static void nan_stays(void **state) {
+    (void)state;
+    int n;
+    const place_t *at = places(&n);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        const case_t *c = &cases[k];
+        if (c->sdt > F32 || c->ddt > F32 || !c->dst || c->post_ops || !c->impl) continue;
+        const int nd = c->spatial + 2;
+        int64_t in[5] = {c->n, c->c}, out[5] = {c->n, c->c};
+        for (int s = 0; s < c->spatial; ++s) in[2 + s] = c->in[s], out[2 + s] = out_of(c, s);
+        tensor_t src, dst;
+        tensor_layout(&src, nd, in, c->sdt, c->src);
+        tensor_layout(&dst, nd, out, c->ddt, c->dst);
+        for (int round = 0; round < ROUNDS; ++round) {
+            test_rng_t r = test_rng(k);
+            int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
+            tensor_fill(&src, &r, -9.f, 9.f, false);
+            int64_t i = 0;
+            do
+                if (i++ % ROUNDS == round) tensor_set(&src, pos, NAN);
+            while (tensor_next(&src.md, pos));
+            for (int p = 0; p < n; ++p) {
+                if (at[p].threads != 1 && at[p].threads != 3) continue;
+                dnnl_tp_primitive_desc_t plain = make(c, MAX, at[p].engine, false, &src.md, &dst.md, NULL), pd;
+                dtp_pooling_desc_t op = *(const dtp_pooling_desc_t *)plain->op;
+                op.keeps_nan = 1;
+                CHECK_OK(dtp_pd_create(&pd, at[p].engine, &op.base, sizeof op, NULL));
+                check_impl(pd, c->impl, c->src);
+                CHECK_OK(dnnl_tp_primitive_desc_destroy(plain));
+                const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, src.data},
+                                                      {DNNL_TP_ARG_DST, dst.data}};
+                memset(dst.data, 0, dst.bytes);
+                CHECK_OK(run_pd(&at[p], pd, 2, args));
+                check_kept(c, &src, &dst, at[p].name);
+            }
+        }
+        tensor_free(&src);
+        tensor_free(&dst);
+    }
+}
+
 /* u8 up to 255 taps, s32 beyond; dst's layout. */
 static void workspaces(void **state) {
     (void)state;
@@ -430,6 +486,7 @@ static void queries(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table),       cmocka_unit_test(random_cases),
                                        cmocka_unit_test(far_windows), cmocka_unit_test(special_values),
+        cmocka_unit_test(nan_stays),
                                        cmocka_unit_test(workspaces),  cmocka_unit_test(queries)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

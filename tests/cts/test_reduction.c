@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/reduction.h"
 #include "support/tensor.h"
 
 typedef struct {
@@ -279,6 +281,53 @@ static void specials(void **state) {
         }
 }
 
+/* As graphs ask for it: max and min of a set with NaN are NaN. Row i has its NaN in column i, and the row behind has none. */
+static void nan_stays(void **state) {
+    (void)state;
+    enum { LONGEST = 70 };
+    static const dnnl_tp_data_type_t types[] = {dnnl_tp_f32, dnnl_tp_bf16, dnnl_tp_f16};
+    int n;
+    const place_t *at = places(&n);
+    for (int64_t size = 2; size <= LONGEST; size += size < 20 ? 1 : 3)
+        for (int k = 0; k < 3 * 2 * 2; ++k) {
+            const int axis = k & 1, largest = k >> 1 & 1;
+            const dnnl_tp_data_type_t type = types[k >> 2];
+            int64_t sdims[2], ddims[2], pos[2];
+            sdims[axis] = size, sdims[!axis] = ddims[!axis] = size + 1, ddims[axis] = 1;
+            tensor_t src, dst;
+            test_rng_t r = test_rng((uint64_t)size);
+            tensor_layout(&src, 2, sdims, type, "ab");
+            tensor_layout(&dst, 2, ddims, F32, "ab");
+            tensor_fill(&src, &r, -1.f, 1.f, false);
+            for (int64_t i = 0; i < size; ++i) {
+                pos[axis] = pos[!axis] = i;
+                tensor_set(&src, pos, NAN);
+            }
+            for (int p = 0; p < n; ++p) {
+                if (at[p].threads != 1 && at[p].threads != 3) continue;
+                dtp_reduction_desc_t op = {.alg = largest ? dnnl_tp_reduction_max : dnnl_tp_reduction_min,
+                                           .keeps_nan = 1,
+                                           .src = src.md,
+                                           .dst = dst.md};
+                op.base.kind = dnnl_tp_reduction;
+                dnnl_tp_primitive_desc_t pd;
+                if (!has_impl(at[p].engine, dtp_pd_create(&pd, at[p].engine, &op.base, sizeof op, NULL))) continue;
+                const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, src.data},
+                                                      {DNNL_TP_ARG_DST, dst.data}};
+                CHECK_OK(run_pd(&at[p], pd, 2, args));
+                for (int64_t i = 0; i <= size; ++i) {
+                    pos[axis] = 0, pos[!axis] = i;
+                    if (isnan(tensor_get(&dst, pos)) != (i < size))
+                        fail_msg("%s: %s along axis %d of %lld: result %lld is %g", at[p].name,
+                                 largest ? "max" : "min", axis, (long long)size, (long long)i,
+                                 tensor_get(&dst, pos));
+                }
+            }
+            tensor_free(&src);
+            tensor_free(&dst);
+        }
+}
+
 static void refusals(void **state) {
     (void)state;
     int n;
@@ -303,6 +352,7 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(random_cases),
-                                       cmocka_unit_test(specials), cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(specials),
+        cmocka_unit_test(nan_stays), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -80,3 +80,7 @@ bool dtp_ew_params_fit(dnnl_tp_data_type_t arithmetic, float alpha, float beta) 
 bool dtp_alg_is_eltwise(dnnl_tp_alg_kind_t alg) { return dtp_ew_unary(alg) >= 0 && (int)alg < DTP_ALG_erf; }
 
 bool dtp_alg_is_binary(dnnl_tp_alg_kind_t alg) { return dtp_ew_binary(alg) >= 0 && (int)alg >= DTP_ALG_add; }
+
+bool dtp_alg_is_binary_post(dnnl_tp_alg_kind_t alg) {
+    return dtp_alg_is_binary(alg) || (int)alg == DTP_ALG_maximum || (int)alg == DTP_ALG_minimum;
+}

@@ -58,6 +58,8 @@ int dtp_ew_binary(int alg);
 /* What primitives and post-operations take; the other numbers are for graphs. */
 bool dtp_alg_is_eltwise(dnnl_tp_alg_kind_t alg);
 bool dtp_alg_is_binary(dnnl_tp_alg_kind_t alg);
+/* What graphs make post-operations of: those, and maximum and minimum. */
+bool dtp_alg_is_binary_post(dnnl_tp_alg_kind_t alg);
 
 /* The function exists in the arithmetic of this type (f32's for bf16 and f16). */
 bool dtp_ew_takes(int alg, dnnl_tp_data_type_t dt);

@@ -8,6 +8,18 @@
 /* Limited to 0..1; NaN stays. */
 static inline double dtp_unit(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
 
+/* The larger and the smaller one; NaN where either is NaN. */
+static inline double dtp_larger_f64(double x, double y) { return x > y || x != x ? x : y; }
+static inline int64_t dtp_larger_s64(int64_t x, int64_t y) { return x > y ? x : y; }
+static inline int dtp_larger_s32(int x, int y) { return x > y ? x : y; }
+static inline double dtp_smaller_f64(double x, double y) { return x < y || x != x ? x : y; }
+static inline int64_t dtp_smaller_s64(int64_t x, int64_t y) { return x < y ? x : y; }
+static inline int dtp_smaller_s32(int x, int y) { return x < y ? x : y; }
+#define dtp_larger(x, y) \
+    _Generic((x), double : dtp_larger_f64, int64_t : dtp_larger_s64, default : dtp_larger_s32)((x), (y))
+#define dtp_smaller(x, y) \
+    _Generic((x), double : dtp_smaller_f64, int64_t : dtp_smaller_s64, default : dtp_smaller_s32)((x), (y))
+
 /* Integers: towards zero, by 0 it is 0, -2^63 / -1 wraps (in smaller types when the result is stored). */
 static inline double dtp_quotient_f64(double x, double y) { return x / y; }
 static inline int64_t dtp_quotient_s64(int64_t x, int64_t y) {

@@ -83,6 +83,7 @@ dnnl_tp_status_t dnnl_tp_pooling_forward_primitive_desc_create(
 static const dtp_field_t pooling_fields[] = {
     DTP_FIELD(dtp_pooling_desc_t, prop, S32),
     DTP_FIELD(dtp_pooling_desc_t, alg, S32),
+    DTP_FIELD(dtp_pooling_desc_t, keeps_nan, S32),
     DTP_FIELD_ARRAY(dtp_pooling_desc_t, kernel, DIMS, spatial),
     DTP_FIELD_ARRAY(dtp_pooling_desc_t, strides, DIMS, spatial),
     DTP_FIELD_ARRAY(dtp_pooling_desc_t, dilations, DIMS, spatial),

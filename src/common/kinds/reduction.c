@@ -51,6 +51,7 @@ static const dtp_field_t reduction_fields[] = {DTP_FIELD(dtp_reduction_desc_t, a
                                                DTP_FIELD(dtp_reduction_desc_t, p, F32),
                                                DTP_FIELD(dtp_reduction_desc_t, eps, F32),
                                                DTP_FIELD(dtp_reduction_desc_t, exact, S32),
+                                               DTP_FIELD(dtp_reduction_desc_t, keeps_nan, S32),
                                                DTP_INPUT(dtp_reduction_desc_t, src, DNNL_TP_ARG_SRC),
                                                DTP_OUTPUT(dtp_reduction_desc_t, dst, DNNL_TP_ARG_DST)};
 

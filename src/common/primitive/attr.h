@@ -63,6 +63,10 @@ const dtp_quant_t *dtp_attr_zero_point(const dtp_attr_t *attr, int arg); /* NULL
 
 dnnl_tp_status_t dtp_post_ops_copy(const dnnl_tp_allocator_t *allocator, dtp_post_ops_t **out,
                                    const dtp_post_ops_t *in);
+/* As dnnl_tp_post_ops_append_binary_v2 with checked arguments; the algorithm may be one that only graphs have. src2: NULL unless
+ * select needs it. */
+dnnl_tp_status_t dtp_post_ops_append_binary(dtp_post_ops_t *post_ops, dnnl_tp_alg_kind_t alg,
+                                            const dtp_md_t *src1, const dtp_md_t *src2);
 /* Algorithm and parameters of an element-wise operation, as a post-op or a primitive. */
 dnnl_tp_status_t dtp_eltwise_check(dnnl_tp_alg_kind_t alg, float alpha, float beta);
 

@@ -110,6 +110,18 @@ dnnl_tp_status_t dnnl_tp_post_ops_append_eltwise(dnnl_tp_post_ops_t post_ops, dn
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_post_ops_append_binary(dtp_post_ops_t *post_ops, dnnl_tp_alg_kind_t alg,
+                                            const dtp_md_t *src1, const dtp_md_t *src2) {
+    dtp_post_op_t *e;
+    DTP_TRY(add_entry(post_ops, &e));
+    e->kind = dnnl_tp_binary;
+    e->alg = alg;
+    e->src1 = *src1;
+    if (src2) e->src2 = *src2;
+    ++post_ops->len;
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_post_ops_append_binary_v2(dnnl_tp_post_ops_t post_ops, dnnl_tp_alg_kind_t alg_kind,
                                                    const_dnnl_tp_memory_desc_t src1_desc,
                                                    const_dnnl_tp_memory_desc_t src2_desc) {
@@ -127,14 +139,7 @@ dnnl_tp_status_t dnnl_tp_post_ops_append_binary_v2(dnnl_tp_post_ops_t post_ops, 
         DTP_REQUIRE(!dtp_md_has_runtime(src2_desc), RUNTIME_NOT_ALLOWED, "in src2 of a post-op");
         DTP_REQUIRE(!dtp_md_is_opaque(src2_desc), BAD_TAG, "src2 of a post-op is opaque");
     }
-    dtp_post_op_t *e;
-    DTP_TRY(add_entry(post_ops, &e));
-    e->kind = dnnl_tp_binary;
-    e->alg = alg_kind;
-    e->src1 = *src1_desc;
-    if (select) e->src2 = *src2_desc;
-    ++post_ops->len;
-    return dnnl_tp_success;
+    return dtp_post_ops_append_binary(post_ops, alg_kind, src1_desc, select ? src2_desc : NULL);
 }
 
 dnnl_tp_status_t dnnl_tp_post_ops_append_binary(dnnl_tp_post_ops_t post_ops, dnnl_tp_alg_kind_t alg_kind,

@@ -9,6 +9,7 @@ typedef struct {
     dtp_op_desc_t base;
     dnnl_tp_prop_kind_t prop;
     dnnl_tp_alg_kind_t alg;
+    int keeps_nan; /* the maximum of a window with NaN is NaN, as graphs want it; without a workspace */
     int spatial; /* dimensions of the window: 1..3 */
     dnnl_tp_dims_t strides, kernel, dilations, padding_l, padding_r;
     dtp_md_t src, dst;  /* N, C, space */

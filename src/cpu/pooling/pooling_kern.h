@@ -1,10 +1,13 @@
-/* Pooling in f32, of rows also from bf16 to bf16: the interface between driver and kernels. Maxima leave out what is not a number;
- * a sum of no tap is 0. */
+/* Pooling in f32, of rows also from bf16 to bf16: the interface between driver and kernels. Maxima leave out what is not a number,
+ * or, of kind DTP_POOL_MAX_NAN, are NaN where it is; a sum of no tap is 0. */
 #ifndef DTP_CPU_POOLING_KERN_H
 #define DTP_CPU_POOLING_KERN_H
 
 #include "common/problems/window.h"
 #include "cpu/simd/vec_types.h"
+
+/* What `maximum` may be besides 0. With numbers of taps it is DTP_POOL_MAX. */
+enum { DTP_POOL_MAX = 1, DTP_POOL_MAX_NAN };
 
 /* `rows` rows of dst whose channels lie side by side, each of which begins next_src and next_dst behind the one before: for all
  * columns ow and channels c

@@ -31,7 +31,8 @@ typedef struct {
     dtp_pool_view_t src, dst;
     dnnl_tp_data_type_t sdt, ddt;
     int64_t n, c, volume, divisor;
-    bool planes, maximum, exact, taps;
+    bool planes, exact, taps;
+    int maximum; /* 0 or DTP_POOL_MAX_* */
     bool src_direct, dst_direct,
         tap_direct; /* kernels read src, write dst and the workspace where they lie */
     v_type_t type;  /* of what the kernels of rows read and write */

@@ -87,8 +87,8 @@ static double pooling_ref_one(const job_t *j, const int64_t *pos, int64_t *tap) 
                 const double x =
                     dtp_load(d->src.data_type, j->ctx->ptr[DTP_POOLING_SRC], dtp_md_offset(&d->src, at));
                 if (!maximum) acc += x;
-                else if (*tap < 0 || x > acc) {
-                    if (x > acc) acc = x;
+                else if (*tap < 0 || x > acc || (d->keeps_nan && x != x)) {
+                    if (x > acc || (d->keeps_nan && x != x)) acc = x;
                     *tap = (kd * plan->w[1].kernel + kh) * plan->w[2].kernel + kw;
                 }
             }

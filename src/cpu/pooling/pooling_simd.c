@@ -246,7 +246,7 @@ static dnnl_tp_status_t pooling_init(dtp_pd_t *pd) {
     p->c = d->src.dims[1];
     p->sdt = d->src.data_type;
     p->ddt = d->dst.data_type;
-    p->maximum = d->alg == dnnl_tp_pooling_max;
+    if (d->alg == dnnl_tp_pooling_max) p->maximum = d->keeps_nan ? DTP_POOL_MAX_NAN : DTP_POOL_MAX;
     p->exact = p->ddt != dnnl_tp_f32;
     p->taps = !dtp_md_is_zero(&d->workspace);
     p->least = pool_least(p->sdt);

@@ -4,16 +4,21 @@
 
 #include <stdint.h>
 
-/* How elements are combined; ABS and SQUARE add |x| and x * x. */
+/* How elements are combined: MAX and MIN of a and b are b where one is NaN, as for the binary algorithms, MAXIMUM and
+ * MINIMUM are NaN then; ABS and SQUARE add |x| and x * x. */
 enum {
     DTP_REDUCE_SUM,
     DTP_REDUCE_MUL,
     DTP_REDUCE_MAX,
     DTP_REDUCE_MIN,
+    DTP_REDUCE_MAXIMUM,
+    DTP_REDUCE_MINIMUM,
     DTP_REDUCE_ABS,
     DTP_REDUCE_SQUARE,
     DTP_REDUCE_NOPS
 };
+/* The others pick an element, or multiply. */
+static inline int dtp_reduce_adds(int op) { return op == DTP_REDUCE_SUM || op >= DTP_REDUCE_ABS; }
 
 typedef struct {
     const float *x;
@@ -28,7 +33,6 @@ typedef struct dtp_reduce_kern {
     dtp_reduce_fn_t rows[DTP_REDUCE_NOPS]; /* acc[c] = acc[c] op x[0, c] op x[1, c] ... */
 } dtp_reduce_kern_t;
 
-/* max(a, b) and min(a, b) are b when either is NaN, as for the binary algorithms. */
 extern const dtp_reduce_kern_t dtp_reduce_kern__portable, dtp_reduce_kern__avx2, dtp_reduce_kern__avx512;
 
 #endif

@@ -28,9 +28,10 @@ typedef struct {
 } ref_env_t;
 
 static double ref_combine(const dtp_reduction_desc_t *op, double acc, double x) {
+    const bool stays = op->keeps_nan && acc != acc;
     switch (op->alg) {
-    case dnnl_tp_reduction_max: return acc > x ? acc : x;
-    case dnnl_tp_reduction_min: return acc < x ? acc : x;
+    case dnnl_tp_reduction_max: return acc > x || stays ? acc : x;
+    case dnnl_tp_reduction_min: return acc < x || stays ? acc : x;
     case dnnl_tp_reduction_mul: return acc * x;
     case dnnl_tp_reduction_sum:
     case dnnl_tp_reduction_mean: return acc + x;

@@ -67,8 +67,8 @@ typedef struct {
 
 static int op_of(const dtp_reduction_desc_t *d) {
     switch (d->alg) {
-    case dnnl_tp_reduction_max: return DTP_REDUCE_MAX;
-    case dnnl_tp_reduction_min: return DTP_REDUCE_MIN;
+    case dnnl_tp_reduction_max: return d->keeps_nan ? DTP_REDUCE_MAXIMUM : DTP_REDUCE_MAX;
+    case dnnl_tp_reduction_min: return d->keeps_nan ? DTP_REDUCE_MINIMUM : DTP_REDUCE_MIN;
     case dnnl_tp_reduction_mul: return DTP_REDUCE_MUL;
     case dnnl_tp_reduction_sum:
     case dnnl_tp_reduction_mean: return DTP_REDUCE_SUM;
@@ -77,10 +77,10 @@ static int op_of(const dtp_reduction_desc_t *d) {
 }
 
 static float neutral(int op) {
-    return op == DTP_REDUCE_MUL   ? 1.f
-           : op == DTP_REDUCE_MAX ? -INFINITY
-           : op == DTP_REDUCE_MIN ? INFINITY
-                                  : 0.f;
+    return dtp_reduce_adds(op)                                  ? 0.f
+           : op == DTP_REDUCE_MUL                               ? 1.f
+           : op == DTP_REDUCE_MAX || op == DTP_REDUCE_MAXIMUM ? -INFINITY
+                                                                : INFINITY;
 }
 
 /* Puts the loops into order and fixes tiles and shards. */
@@ -149,7 +149,7 @@ static bool cut(red_plan_t *plan, const dtp_reduction_desc_t *d) {
     dtp_box_t box[DTP_BOXES_MAX];
     dtp_md_t src = d->src;
     const dtp_md_t *md[NOPS] = {&plan->out, &src};
-    const bool zeros = plan->op != DTP_REDUCE_MUL && plan->op != DTP_REDUCE_MAX && plan->op != DTP_REDUCE_MIN;
+    const bool zeros = dtp_reduce_adds(plan->op);
     for (int k = 0; k < src.ndims; ++k) {
         if (d->dst.dims[k] == d->src.dims[k] || src.padded_dims[k] == src.dims[k]) continue;
         if (!zeros) return false;

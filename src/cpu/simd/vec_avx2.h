@@ -50,6 +50,13 @@ V_INLINE vf v_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
 V_INLINE vf v_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 V_INLINE vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
 V_INLINE vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+/* All bits set are a NaN. */
+V_INLINE vf v_minimum(vf a, vf b) {
+    return _mm256_or_ps(_mm256_min_ps(a, b), _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
+V_INLINE vf v_maximum(vf a, vf b) {
+    return _mm256_or_ps(_mm256_max_ps(a, b), _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
 V_INLINE vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
 V_INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 V_INLINE vf v_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }

@@ -1,7 +1,7 @@
 /* AVX-512 (F, BW, VL, DQ) vectors of f32 under the names that templates use. vec_avx2.h and vec_portable.h
  * offer the same names; what each must mean is said here once.
  *
- * v_min/v_max(a, b) return b when either is NaN. Tails: *_n touch only the first n < VL elements; loads fill
+ * v_min/v_max(a, b) return b when either is NaN, v_minimum/v_maximum(a, b) NaN then. Tails: *_n touch only the first n < VL elements; loads fill
  * with 0. */
 #ifndef DTP_CPU_SIMD_VEC_H
 #define DTP_CPU_SIMD_VEC_H
@@ -58,6 +58,12 @@ V_INLINE vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
 V_INLINE vf v_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 V_INLINE vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 V_INLINE vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+V_INLINE vf v_minimum(vf a, vf b) {
+    return _mm512_mask_min_ps(a, _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
+}
+V_INLINE vf v_maximum(vf a, vf b) {
+    return _mm512_mask_max_ps(a, _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
+}
 V_INLINE vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 V_INLINE vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 /* c - a * b */

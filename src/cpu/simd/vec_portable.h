@@ -40,6 +40,8 @@ V_INLINE vf v_mul(vf a, vf b) { return a * b; }
 V_INLINE vf v_div(vf a, vf b) { return a / b; }
 V_INLINE vf v_min(vf a, vf b) { return a < b ? a : b; }
 V_INLINE vf v_max(vf a, vf b) { return a > b ? a : b; }
+V_INLINE vf v_minimum(vf a, vf b) { return a < b || a != a ? a : b; }
+V_INLINE vf v_maximum(vf a, vf b) { return a > b || a != a ? a : b; }
 V_INLINE vf v_sqrt(vf a) { return __builtin_sqrtf(a); }
 /* The product of two floats is exact in double. */
 V_INLINE vf v_fma(vf a, vf b, vf c) { return (float)((double)a * b + c); }

@@ -144,7 +144,7 @@ static void linear_post(dnnl_tp_alg_kind_t alg, bool first, float c, dtp_ir_post
 
 static bool binary_post(const dtp_ir_t *ir, const dtp_ir_node_t *n, int x, dtp_ir_post_t *post) {
     const dtp_alg_row_t *row = n->row->param;
-    if (!dtp_alg_is_binary(row->alg) || n->in[0] == n->in[1]) return false;
+    if (!dtp_alg_is_binary_post(row->alg) || n->in[0] == n->in[1]) return false;
     const bool first = n->in[0] == x, is_div = row->alg == dnnl_tp_binary_div;
     const int other = first ? n->in[1] : n->in[0];
     const info_t *out = ir->values[x].info, *o = ir->values[other].info;

@@ -121,6 +121,7 @@ static dnnl_tp_status_t pool_lower(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_alg
     dtp_pooling_desc_t *d = (dtp_pooling_desc_t *)s->op;
     d->prop = dnnl_tp_forward_inference;
     d->alg = alg;
+    d->keeps_nan = alg == dnnl_tp_pooling_max;
     d->spatial = x->ndims - 2;
     for (int i = 0; i < d->spatial; ++i) {
         (void)dtp_slide(a, i, x->dims[2 + i], a->kernel.at[i], &slides[i]); /* inference asked before */

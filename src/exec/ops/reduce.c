@@ -122,6 +122,7 @@ static dnnl_tp_status_t reduce_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     dtp_reduction_desc_t *d = (dtp_reduction_desc_t *)s->op;
     d->alg = row->alg;
     d->p = row->p;
+    d->keeps_nan = row->alg == dnnl_tp_reduction_max || row->alg == dnnl_tp_reduction_min;
     d->exact = dtp_ew_arithmetic(t->data_type, true) != dnnl_tp_f32;
     DTP_TRY(dtp_md_in(&d->src, t, &order));
     DTP_TRY(dtp_md_in(&d->dst, &kept, &order));

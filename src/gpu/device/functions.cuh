@@ -6,6 +6,8 @@
 
 /* What the expressions of the table call. */
 template <class T> DTP_DEVICE T dtp_unit(T x) { return x < 0 ? T(0) : x > 1 ? T(1) : x; }
+template <class T> DTP_DEVICE T dtp_larger(T x, T y) { return x > y || x != x ? x : y; }
+template <class T> DTP_DEVICE T dtp_smaller(T x, T y) { return x < y || x != x ? x : y; }
 template <class T> DTP_DEVICE T dtp_quotient(T x, T y) {
     if (y == T(-1)) return T(0) - x;
     return y == 0 ? T(0) : x / y;

@@ -39,10 +39,11 @@ static dnnl_tp_status_t reduction_check(const dtp_pd_t *pd) {
     return dnnl_tp_success;
 }
 
-static dtp_reduction_combine_t combine_of(dnnl_tp_alg_kind_t alg) {
-    switch (alg) {
-    case dnnl_tp_reduction_max: return DTP_COMBINE_MAX;
-    case dnnl_tp_reduction_min: return DTP_COMBINE_MIN;
+static dtp_reduction_combine_t combine_of(const dtp_reduction_desc_t *d) {
+    const bool keeps_nan = d->keeps_nan && !d->exact;
+    switch (d->alg) {
+    case dnnl_tp_reduction_max: return keeps_nan ? DTP_COMBINE_MAXIMUM : DTP_COMBINE_MAX;
+    case dnnl_tp_reduction_min: return keeps_nan ? DTP_COMBINE_MINIMUM : DTP_COMBINE_MIN;
     case dnnl_tp_reduction_mul: return DTP_COMBINE_MUL;
     default: return DTP_COMBINE_SUM;
     }
@@ -76,7 +77,7 @@ dnnl_tp_status_t dtp_gpu_reduction_describe(dtp_gpu_reduction_args_t *a, const d
     a->p = d->p;
     a->eps = d->eps;
     a->map = map_of(d);
-    a->combine = combine_of(d->alg);
+    a->combine = combine_of(d);
     a->finish = finish_of(d->alg);
     a->by_warps = a->reduced.n <= WARP_ROW;
     return dnnl_tp_success;

@@ -7,16 +7,18 @@
 
 DTP_DEVICE float none_of(int combine) {
     const float infinity = __int_as_float(0x7f800000);
-    return combine == DTP_COMBINE_SUM   ? 0.f
-           : combine == DTP_COMBINE_MUL ? 1.f
-           : combine == DTP_COMBINE_MAX ? -infinity
-                                        : infinity;
+    return combine == DTP_COMBINE_SUM                                      ? 0.f
+           : combine == DTP_COMBINE_MUL                                    ? 1.f
+           : combine == DTP_COMBINE_MAX || combine == DTP_COMBINE_MAXIMUM ? -infinity
+                                                                           : infinity;
 }
 DTP_DEVICE float combine(int how, float x, float y) {
-    return how == DTP_COMBINE_SUM   ? x + y
-           : how == DTP_COMBINE_MUL ? x * y
-           : how == DTP_COMBINE_MAX ? fmaxf(x, y)
-                                    : fminf(x, y);
+    return how == DTP_COMBINE_SUM       ? x + y
+           : how == DTP_COMBINE_MUL     ? x * y
+           : how == DTP_COMBINE_MAX     ? fmaxf(x, y)
+           : how == DTP_COMBINE_MIN     ? fminf(x, y)
+           : how == DTP_COMBINE_MAXIMUM ? (x > y || x != x ? x : y)
+                                        : (x < y || x != x ? x : y);
 }
 struct combine_t {
     int how;

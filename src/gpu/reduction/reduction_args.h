@@ -5,7 +5,15 @@
 #include "gpu/device/args.h"
 
 typedef enum { DTP_MAP_NONE, DTP_MAP_ABS, DTP_MAP_SQUARE, DTP_MAP_POWER } dtp_reduction_map_t;
-typedef enum { DTP_COMBINE_SUM, DTP_COMBINE_MUL, DTP_COMBINE_MAX, DTP_COMBINE_MIN } dtp_reduction_combine_t;
+/* MAXIMUM and MINIMUM are those of floats that keep NaN. */
+typedef enum {
+    DTP_COMBINE_SUM,
+    DTP_COMBINE_MUL,
+    DTP_COMBINE_MAX,
+    DTP_COMBINE_MIN,
+    DTP_COMBINE_MAXIMUM,
+    DTP_COMBINE_MINIMUM
+} dtp_reduction_combine_t;
 typedef enum {
     DTP_FINISH_PART, /* f32, or s64 of integers, to dst.data[part * results + result]; nothing else happens */
     DTP_FINISH_NONE,

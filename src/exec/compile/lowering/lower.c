@@ -282,7 +282,7 @@ static dnnl_tp_status_t make_attr(const dtp_step_t *step, const dtp_made_for_t *
             dtp_md_t md = step->work->post_md[i];
             if (made_for->total && step->arg[step->nargs + 2 * i].sliced)
                 cut(&md, made_for->units, made_for->total);
-            status = dnnl_tp_post_ops_append_binary(po, p->alg, &md);
+            status = dtp_post_ops_append_binary(po, p->alg, &md, NULL);
         } else {
             status = dnnl_tp_post_ops_append_eltwise(po, p->alg, p->alpha, p->beta);
         }

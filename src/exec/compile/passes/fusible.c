@@ -27,7 +27,7 @@ static dnnl_tp_status_t attr_of(const dtp_ir_post_t *post, const dtp_md_t *md,
     dnnl_tp_post_ops_t po;
     DTP_TRY(dnnl_tp_post_ops_create(&po));
     dnnl_tp_status_t status = post->is_binary
-                                  ? dnnl_tp_post_ops_append_binary(po, post->alg, md)
+                                  ? dtp_post_ops_append_binary(po, post->alg, md, NULL)
                                   : dnnl_tp_post_ops_append_eltwise(po, post->alg, post->alpha, post->beta);
     if (status == dnnl_tp_success) status = dnnl_tp_primitive_attr_set_post_ops(attr, po);
     (void)dnnl_tp_post_ops_destroy(po);
