@@ -10,7 +10,7 @@
 #define VL 8
 #define V_NREGS 16
 #define V_EXP_MIN -88.f
-#define V_MASKED_SCALE 0
+#define V_EXP_NONE -105.f
 #define V_NORMAL_MAX 13.26f
 #define V_HAS_TABLE32 0
 typedef __m256 vf;
@@ -26,6 +26,9 @@ V_INLINE __m256i v_first(int64_t n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 V_INLINE vf v_load_n(const float *p, int64_t n) { return _mm256_maskload_ps(p, v_first(n)); }
+V_INLINE vf v_load_like(const float *p, int64_t n) {
+    return _mm256_blendv_ps(v_set1(*p), v_load_n(p, n), _mm256_castsi256_ps(v_first(n)));
+}
 V_INLINE void v_store_n(float *p, vf x, int64_t n) { _mm256_maskstore_ps(p, v_first(n), x); }
 V_INLINE vf v_keep_n(vf x, int64_t n) { return _mm256_and_ps(x, _mm256_castsi256_ps(v_first(n))); }
 V_INLINE vf v_evens(const float *p) {
@@ -58,6 +61,7 @@ V_INLINE vf v_maximum(vf a, vf b) {
     return _mm256_or_ps(_mm256_max_ps(a, b), _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
 }
 V_INLINE vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
+V_INLINE vf v_within(vf x, float most) { return v_max(v_set1(-most), v_min(v_set1(most), x)); }
 V_INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 V_INLINE vf v_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }
 V_INLINE vf v_fms(vf a, vf b, vf c) { return _mm256_fmsub_ps(a, b, c); }
@@ -77,10 +81,6 @@ V_INLINE vf v_scale2_near(vf p, vf n) {
     __m256i i = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return v_mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(i, 23)));
 }
-V_INLINE vf v_scale2_where(vf p, vf n, vf x, const float least) {
-    (void)x, (void)least;
-    return v_scale2_near(p, n);
-}
 V_INLINE vf v_fraction(vf x, vf *n) {
     x = v_max(v_set1(-127.f), v_min(v_set1(128.f), x));
     *n = _mm256_floor_ps(x);
@@ -94,6 +94,20 @@ V_INLINE vm v_nan(vf a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
 V_INLINE vm v_or(vm a, vm b) { return _mm256_or_ps(a, b); }
 V_INLINE int v_any(vm m) { return _mm256_movemask_ps(m) != 0; }
 V_INLINE vf v_sel(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
+V_INLINE vm v_exp_lanes(vf x) { return v_nan(x); } /* not looked at */
+V_INLINE vf v_scale2_where(vf p, vf n, vm lanes) {
+    (void)lanes;
+    return v_scale2_near(p, n);
+}
+V_INLINE vf v_exp_split(vf x, vf *n, vm *lanes) {
+    x = v_max(v_set1(V_EXP_MIN), x);
+    *lanes = v_exp_lanes(x);
+    *n = v_round(v_mul(x, v_set1(1.44269504f)));
+    return v_fnma(*n, v_set1(0.693147182f), x);
+}
+/* 2^128 is inf already. */
+V_INLINE vf v_exp_split_until(vf x, vf *n, vm *lanes) { return v_exp_split(v_min(v_set1(89.f), x), n, lanes); }
+V_INLINE vf v_scale2_until(vf p, vf n, vm lanes) { return v_scale2_where(p, n, lanes); }
 V_INLINE float v_hsum(vf a) {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     s = _mm_add_ps(s, _mm_movehl_ps(s, s));

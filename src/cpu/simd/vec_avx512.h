@@ -16,7 +16,8 @@
 /* Where exp(x) has become 0 by v_scale2_where: the end of the normal numbers, as scalef takes hundreds of
  * cycles to make others on some processors. Elsewhere x is limited to this first. */
 #define V_EXP_MIN -87.3365402f
-#define V_MASKED_SCALE 1
+/* A limit for v_exp: the result is 0, and so far out that scalef is quick again. */
+#define V_EXP_NONE -1000.f
 #define V_NORMAL_MAX 15.f
 #define V_HAS_TABLE32 1
 typedef __m512 vf;
@@ -31,6 +32,11 @@ V_INLINE void v_stream(float *p, vf x) { _mm512_stream_ps(p, x); }
 V_INLINE void v_fence(void) { _mm_sfence(); }
 V_INLINE vm v_first(int64_t n) { return (vm)((1u << n) - 1u); }
 V_INLINE vf v_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(v_first(n), p); }
+/* The first n lanes, 1 <= n < VL; the others repeat p[0]: arithmetic raises no floating-point exception there that data
+ * does not raise. */
+V_INLINE vf v_load_like(const float *p, int64_t n) {
+    return _mm512_mask_loadu_ps(v_set1(*p), v_first(n), p);
+}
 V_INLINE void v_store_n(float *p, vf x, int64_t n) { _mm512_mask_storeu_ps(p, v_first(n), x); }
 /* The first n < VL lanes, 0 in the others. */
 V_INLINE vf v_keep_n(vf x, int64_t n) { return _mm512_maskz_mov_ps(v_first(n), x); }
@@ -65,6 +71,8 @@ V_INLINE vf v_maximum(vf a, vf b) {
     return _mm512_mask_max_ps(a, _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
 }
 V_INLINE vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
+/* x, limited to -most..most; what NaN gives is open. */
+V_INLINE vf v_within(vf x, float most) { return _mm512_range_ps(x, v_set1(most), 2); }
 V_INLINE vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 /* c - a * b */
 V_INLINE vf v_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }
@@ -80,9 +88,27 @@ V_INLINE vf v_round(vf a) { return _mm512_roundscale_ps(a, 8); }
 V_INLINE vf v_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
 /* p * 2^n for integral n in -127..128, where 2^-127 may count as 0 and 2^128 as infinity. */
 V_INLINE vf v_scale2_near(vf p, vf n) { return _mm512_scalef_ps(p, n); }
-/* v_scale2_near(p, n), but 0 where x < least. */
-V_INLINE vf v_scale2_where(vf p, vf n, vf x, const float least) {
-    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, v_set1(least), _CMP_NLT_UQ), p, n);
+/* The lanes where exp(x) does not count as 0. */
+V_INLINE vm v_exp_lanes(vf x) { return _mm512_cmp_ps_mask(x, v_set1(V_EXP_MIN), _CMP_NLT_UQ); }
+/* v_scale2_near(p, n), in other lanes than v_exp_lanes 0. */
+V_INLINE vf v_scale2_where(vf p, vf n, vm lanes) { return _mm512_maskz_scalef_ps(lanes, p, n); }
+/* x - n ln 2 and n for exp(x) = v_scale2_where(exp(x - n ln 2), n, *lanes); x < 88. No lane raises an exception,
+ * infinities included. */
+V_INLINE vf v_exp_split(vf x, vf *n, vm *lanes) {
+    *lanes = v_exp_lanes(x);
+    *n = v_round(_mm512_maskz_mul_ps(*lanes, x, v_set1(1.44269504f)));
+    return _mm512_maskz_fnmadd_ps(*lanes, *n, v_set1(0.693147182f), x);
+}
+/* The same for exp(x) = v_scale2_until(...), which is inf where it leaves the range; results below 2^-126 may be
+ * anything below that. */
+V_INLINE vf v_exp_split_until(vf x, vf *n, vm *lanes) {
+    x = v_max(v_set1(V_EXP_MIN), x);
+    *lanes = _mm512_cmp_ps_mask(x, v_set1(88.7f), _CMP_NGT_UQ);
+    *n = v_round(_mm512_maskz_mul_ps(*lanes, x, v_set1(1.44269504f)));
+    return _mm512_maskz_fnmadd_ps(*lanes, *n, v_set1(0.693147182f), x);
+}
+V_INLINE vf v_scale2_until(vf p, vf n, vm lanes) {
+    return _mm512_mask_scalef_ps(v_set1(__builtin_inff()), lanes, p, n);
 }
 /* x - floor(x), and n such that v_scale2_near by it is by floor(x); for infinite x the fraction is 0 (or what
  * keeps the product with 2^n right). */

@@ -12,7 +12,7 @@
 #define VL 1
 #define V_NREGS 16
 #define V_EXP_MIN -88.f
-#define V_MASKED_SCALE 0
+#define V_EXP_NONE -105.f
 #define V_NORMAL_MAX 13.26f
 #define V_HAS_TABLE32 0
 typedef float vf;
@@ -25,6 +25,10 @@ V_INLINE void v_store(float *p, vf x) { *p = x; }
 V_INLINE void v_stream(float *p, vf x) { *p = x; }
 V_INLINE void v_fence(void) {}
 V_INLINE vf v_load_n(const float *p, int64_t n) { return n ? *p : 0.f; }
+V_INLINE vf v_load_like(const float *p, int64_t n) {
+    (void)n;
+    return *p;
+}
 V_INLINE void v_store_n(float *p, vf x, int64_t n) {
     if (n) *p = x;
 }
@@ -43,6 +47,7 @@ V_INLINE vf v_max(vf a, vf b) { return a > b ? a : b; }
 V_INLINE vf v_minimum(vf a, vf b) { return a < b || a != a ? a : b; }
 V_INLINE vf v_maximum(vf a, vf b) { return a > b || a != a ? a : b; }
 V_INLINE vf v_sqrt(vf a) { return __builtin_sqrtf(a); }
+V_INLINE vf v_within(vf x, float most) { return v_max(v_set1(-most), v_min(v_set1(most), x)); }
 /* The product of two floats is exact in double. */
 V_INLINE vf v_fma(vf a, vf b, vf c) { return (float)((double)a * b + c); }
 V_INLINE vf v_fnma(vf a, vf b, vf c) { return (float)(c - (double)a * b); }
@@ -58,10 +63,6 @@ V_INLINE vf v_scale2(vf p, vf n) {
 V_INLINE vf v_scale2_near(vf p, vf n) {
     return n != n ? n : p * dtp_bits_f32((uint32_t)((int32_t)n + 127) << 23);
 }
-V_INLINE vf v_scale2_where(vf p, vf n, vf x, const float least) {
-    (void)x, (void)least;
-    return v_scale2_near(p, n);
-}
 V_INLINE vf v_fraction(vf x, vf *n) {
     x = v_max(v_set1(-127.f), v_min(v_set1(128.f), x));
     *n = dtp_round_f32(x);
@@ -76,6 +77,20 @@ V_INLINE vm v_nan(vf a) { return a != a; }
 V_INLINE vm v_or(vm a, vm b) { return a | b; }
 V_INLINE int v_any(vm m) { return m; }
 V_INLINE vf v_sel(vm m, vf a, vf b) { return m ? a : b; }
+V_INLINE vm v_exp_lanes(vf x) { return v_nan(x); } /* not looked at */
+V_INLINE vf v_scale2_where(vf p, vf n, vm lanes) {
+    (void)lanes;
+    return v_scale2_near(p, n);
+}
+V_INLINE vf v_exp_split(vf x, vf *n, vm *lanes) {
+    x = v_max(v_set1(V_EXP_MIN), x);
+    *lanes = v_exp_lanes(x);
+    *n = v_round(v_mul(x, v_set1(1.44269504f)));
+    return v_fnma(*n, v_set1(0.693147182f), x);
+}
+/* 2^128 is inf already. */
+V_INLINE vf v_exp_split_until(vf x, vf *n, vm *lanes) { return v_exp_split(v_min(v_set1(89.f), x), n, lanes); }
+V_INLINE vf v_scale2_until(vf p, vf n, vm lanes) { return v_scale2_where(p, n, lanes); }
 #define V_HAS_FOUR 0
 V_INLINE float v_hsum(vf a) { return a; }
 V_INLINE float v_hmax(vf a) { return a; }

@@ -32,22 +32,21 @@ V_INLINE vf v_exp_reduce(vf x, vf n) {
     return v_fma(n, v_set1(1.90465421e-9f), r);
 }
 V_INLINE vf v_exp(vf x) {
-    x = v_max(v_set1(-105.f), v_min(v_set1(89.5f), x));
+    x = v_max(v_set1(V_EXP_NONE), v_min(v_set1(89.5f), x));
     vf n = v_round(v_mul(x, v_set1(1.44269504f)));
     return v_scale2(v_exp_poly(v_exp_reduce(x, n)), n);
 }
-/* exp with a relative error that grows to 2^-22 near |x| = 80; results below 2^-126 may be 0. x is limited to
- * hi <= 89, or with hi 0 not at all. */
-V_INLINE vf v_exp_quick(vf x, const float hi) {
-    if (!V_MASKED_SCALE) x = v_max(v_set1(V_EXP_MIN), x);
-    if (hi > 0) x = v_min(v_set1(hi), x);
-    vf n = v_round(v_mul(x, v_set1(1.44269504f)));
-    vf r = v_fnma(n, v_set1(0.693147182f), x);
-    vf p = V_POLY(r, 0.00829031505f, 0.0418979302f, 0.166676357f, 0.499991506f, 0.999999702f, 1.f);
-    return v_scale2_where(p, n, x, V_EXP_MIN);
+/* exp(r) for |r| <= ln(2) / 2, relative error 2^-22. */
+V_INLINE vf v_exp_poly_quick(vf r) {
+    return V_POLY(r, 0.00829031505f, 0.0418979302f, 0.166676357f, 0.499991506f, 0.999999702f, 1.f);
 }
-/* For x <= 0; -inf gives 0. */
-V_INLINE vf v_exp_neg(vf x) { return v_exp_quick(x, 0.f); }
+/* exp for x < 88 with a relative error that grows to 2^-22 near |x| = 80; results below 2^-126 may be 0, and those of
+ * -inf and of the least numbers are. */
+V_INLINE vf v_exp_neg(vf x) {
+    vm lanes;
+    vf n, r = v_exp_split(x, &n, &lanes);
+    return v_scale2_where(v_exp_poly_quick(r), n, lanes);
+}
 /* 2^x, relative error 2^-22; any x, infinities included. */
 V_INLINE vf v_exp2(vf x) {
     vf n, r = v_fraction(x, &n);
@@ -64,7 +63,11 @@ V_INLINE vf v_expm1_neg(vf x) {
     return v_fma(s, p, v_sub(s, v_set1(1.f)));
 }
 /* x / (1 + exp(u)); 0 where exp(u) leaves the range. */
-V_INLINE vf v_gate(vf x, vf u) { return v_div(x, v_add(v_set1(1.f), v_exp_quick(u, 89.f))); }
+V_INLINE vf v_gate(vf x, vf u) {
+    vm lanes;
+    vf n, r = v_exp_split_until(u, &n, &lanes);
+    return v_div(x, v_add(v_set1(1.f), v_scale2_until(v_exp_poly_quick(r), n, lanes)));
+}
 /* 1 / (1 + exp(-x)); results below 2^-127 are 0. */
 V_INLINE vf v_logistic(vf x) { return v_gate(v_set1(1.f), v_neg(x)); }
 
@@ -98,7 +101,8 @@ V_INLINE vf v_log1p01(vf u) {
 V_INLINE vf v_softplus(vf x) { return v_add(v_max(v_zero(), x), v_log1p01(v_exp_neg(v_neg(v_abs(x))))); }
 /* x^b for x > 0 (or +0, +inf): log2 in two floats, then exp2. */
 V_INLINE vf v_pow_positive(vf x, vf b) {
-    vf e, f = v_log_split(x, &e);
+    /* The logarithm of 0 would make inf - inf. */
+    vf e, f = v_log_split(v_sel(v_eq(x, v_zero()), v_set1(1.f), x), &e);
     /* hi + lo = log(1 + f): f - f^2 / 2 without error, the tail is small. */
     vf f2 = v_mul(f, f), f2lo = v_fms(f, f, f2), h = v_mul(f2, v_set1(0.5f));
     vf hi = v_sub(f, h), lo = v_sub(v_sub(f, hi), h);
@@ -145,12 +149,13 @@ V_INLINE vf v_tanh(vf x) {
 }
 /* x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) = x / (1 + exp(-2 ...)) */
 V_INLINE vf v_gelu_tanh(vf x) {
-    return v_gate(x, v_mul(x, v_fma(v_mul(x, x), v_set1(-0.0713548162726f), v_set1(-1.59576912161f))));
+    vf t = v_within(x, 20.f); /* beyond, exp(...) is 0 or inf */
+    return v_gate(x, v_mul(t, v_fma(v_mul(t, t), v_set1(-0.0713548162726f), v_set1(-1.59576912161f))));
 }
 V_INLINE vf v_swish(vf x, vf alpha) { return v_gate(x, v_neg(v_mul(x, alpha))); }
 /* x tanh(log(1 + exp(x))): with n = e^x (e^x + 2) it is x n / (n + 2). */
 V_INLINE vf v_mish(vf x) {
-    vf e = v_exp_quick(x, 30.f), n = v_mul(e, v_add(e, v_set1(2.f)));
+    vf e = v_exp_neg(v_min(v_set1(30.f), x)), n = v_mul(e, v_add(e, v_set1(2.f)));
     return v_mul(x, v_div(n, v_add(n, v_set1(2.f))));
 }
 /* |x| erfc(|x| / sqrt(2)) / 2, relative to its value also in the tail: gelu(x) = max(x, 0) - this. */
@@ -162,16 +167,16 @@ V_INLINE vf v_gelu_erf_tail(vf x) {
                  w);
     vf h = v_mul(s, v_set1(-0.5f)), n = v_round(v_mul(h, v_set1(1.44269504f)));
     vf r = v_fma(slo, v_set1(-0.5f), v_exp_reduce(h, n));
-    vf e = v_scale2_near(v_exp_poly(r), n);
-    return v_mul(t, v_mul(e, g));
+    /* Scaled last: no factor is a denormal number. */
+    return v_scale2_where(v_mul(t, v_mul(v_exp_poly(r), g)), n, v_exp_lanes(h));
 }
 /* erf, 4 units in the last place: an odd polynomial below 1, 1 - erfc through the tail of gelu above. */
 V_INLINE vf v_erf(vf x) {
-    vf s = v_mul(x, x),
+    vf t0 = v_min(v_set1(1.f), v_abs(x)), s = v_mul(t0, t0),
        p = v_mul(V_POLY(s, 1.05893855e-06f, -1.39093418e-05f, 0.00011956563f, -0.000854263781f,
                         0.00522378366f, -0.0268661324f, 0.112837911f, -0.376126379f, 1.12837923f),
                  x);
-    vf u = v_mul(v_abs(x), v_set1(1.41421356f));
+    vf u = v_mul(v_max(v_set1(1.f), v_min(v_set1(10.f), v_abs(x))), v_set1(1.41421356f)); /* erf(10) = 1 */
     vf t = v_sub(v_set1(1.f), v_div(v_mul(v_set1(2.f), v_gelu_erf_tail(u)), u));
     t = v_sel(v_lt(x, v_zero()), v_neg(t), t);
     return v_sel(v_lt(v_abs(x), v_set1(1.f)), p, t);
@@ -230,8 +235,12 @@ V_INLINE vf v_gelu_erf(vf x, const v_gelu_t *g) {
     p = v_fma(p, r, v_tab32_get(g->c[2], u));
     p = v_fma(p, r, v_tab32_get(g->c[1], u));
     p = v_fma(p, r, v_tab32_get(g->c[0], u));
-    if (__builtin_expect(v_any(v_lt(x, v_set1(-5.35f))), 0))
-        p = v_sel(v_lt(v_abs(x), v_set1(5.35f)), p, v_gelu_erf_tail(x));
+    const vm below = v_lt(x, v_set1(-5.35f));
+    if (__builtin_expect(v_any(below), 0)) {
+        /* Far below all is 0. */
+        if (v_any((vm)(below & v_lt(v_set1(-13.3f), x)))) p = v_sel(v_lt(v_abs(x), v_set1(5.35f)), p, v_gelu_erf_tail(x));
+        else p = v_sel(below, v_zero(), p);
+    }
     return v_sub(v_max(v_zero(), x), p);
 }
 #else
