@@ -47,8 +47,8 @@ static dtp_event_t *gate; /* a host event */
 static dnnl_tp_status_t item_run(dtp_submission_t *base, const dtp_parallel_t *par) {
     model_item_t *item = (model_item_t *)base;
     mc_read(&item->payload);
-    mc_write(&shared); /* one item after another */
-    MC_CHECK(item->number == order);
+    if (!worker_is_away || !other) mc_write(&shared); /* one item after another */
+    MC_CHECK(item->number == order || worker_is_away); /* that has two queues side by side */
     ++order;
     if (!par) {
         ++skips[item->number];
@@ -172,6 +172,96 @@ static void signaller(void *arg) {
     leave();
 }
 
+/* Skipping does not wait: the second item waits for an event of another queue, which comes only after it. */
+static void skipping_submitter(void *arg) {
+    (void)arg;
+    dtp_event_t *event = gate;
+    submit_after(other, 2, &event);
+    items[0]->answer = dnnl_tp_runtime_error;
+    submit_item(0);
+    MC_CHECK(dtp_queue_wait_event(queue, &items[1]->base, event) == dnnl_tp_success);
+    dtp_object_release(event);
+    submit_item(1);
+    MC_CHECK(dtp_queue_wait(queue, -1) == dnnl_tp_runtime_error);
+    MC_CHECK(skips[1] == 1 && order == 2);
+    MC_CHECK(dnnl_tp_event_signal(gate, dnnl_tp_success) == dnnl_tp_success);
+    dtp_object_release(gate);
+    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
+    MC_CHECK(dtp_queue_close(other, NULL, NULL) == dnnl_tp_success);
+    leave();
+}
+
+/* ---- A pool whose worker is in a task of the program ------------------------------------------------- */
+
+static void hold_nothing(void *arg, const dtp_parallel_t *par) { (void)arg, (void)par; }
+static void leave_and_close(void) {
+    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
+    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
+    if (other) MC_CHECK(dtp_queue_close(other, NULL, NULL) == dnnl_tp_success);
+    dtp_object_release(gate);
+    dtp_object_release(gate);
+}
+/* Its run ends, and the ticket is offered to a thread that waits. */
+static void ticket_holder(void *arg) {
+    (void)arg;
+    MC_CHECK(dtp_pool_run(rec, 1, true, hold_nothing, NULL) == dnnl_tp_success);
+    leave_and_close();
+}
+/* Waits for the first queue, and gives up at any time; what it leaves is done when the queue is closed. */
+static void hasty_waiter(void *arg) {
+    (void)arg;
+    submit_item(0);
+    enum { LOOKS_AT_THE_CLOCK = 4 };
+    if (dtp_queue_wait(queue, (int64_t)LOOKS_AT_THE_CLOCK << 30) == dnnl_tp_timed_out)
+        mc_hit("a wait timed out");
+    leave_and_close();
+}
+/* Waits for the other one, for ever. */
+static void patient_waiter(void *arg) {
+    (void)arg;
+    mc_write(&items[1]->payload);
+    MC_CHECK(dtp_queue_submit(other, &items[1]->base) == dnnl_tp_success);
+    MC_CHECK(dtp_queue_wait(other, -1) == dnnl_tp_success);
+    leave_and_close();
+}
+/* A run that comes after an item of its stream, and may be ended: nobody else can run the item. */
+static _Atomic uint32_t no_stop;
+static void later_run(void *arg) {
+    (void)arg;
+    dtp_sleeper_t sleeper = {.word = NULL};
+    const dtp_share_t share = {.stop = &no_stop, .sleeper = &sleeper};
+    submit_item(0);
+    MC_CHECK(dtp_queue_wait_earlier(queue, &share) == dnnl_tp_success);
+    MC_CHECK(runs[0] == 1);
+    leave_and_close();
+}
+/* A run that rests for the event of an item, which nobody else can run. */
+static dtp_event_t *rests_for;
+static dtp_event_t *awaited(dtp_sleeper_t *sleeper, unsigned turn, bool *several) {
+    (void)sleeper, (void)turn;
+    *several = false;
+    return dtp_event_is_done(rests_for) ? NULL : dtp_object_retain(rests_for);
+}
+static void poke_owner(dtp_wait_t *wait, void *waiter, dnnl_tp_status_t status) {
+    (void)wait, (void)status;
+    dtp_resume(dtp_sleeper_poke(waiter));
+}
+static void resting_run(void *arg) {
+    (void)arg;
+    dtp_sleeper_t sleeper = {.awaits = awaited};
+    const dtp_share_t share = {.stop = &no_stop, .sleeper = &sleeper};
+    rests_for = NULL;
+    submit_after(queue, 0, &rests_for);
+    dtp_wait_t *wait = dtp_wait_prepare(rests_for, poke_owner);
+    dtp_wait_arm(wait, &sleeper);
+    dtp_queue_rest(&share);
+    MC_CHECK(runs[0] == 1);
+    dtp_sleeper_go_on(&sleeper);
+    dtp_wait_end(wait);
+    dtp_object_release(rests_for);
+    leave_and_close();
+}
+
 /* ---- A pool on which nobody comes -------------------------------------------------------------------- */
 static _Atomic int over;
 static bool submits_inside;
@@ -184,7 +274,6 @@ static void leave_behind(void) {
     dtp_object_release(gate);
     dtp_object_release(gate);
 }
-static void hold_nothing(void *arg, const dtp_parallel_t *par) { (void)arg, (void)par; }
 static void hold_body(void *arg, const dtp_parallel_t *par) {
     (void)arg, (void)par;
     if (submits_inside) submit_item(0);
@@ -232,7 +321,7 @@ static void setup(void (*const fns[])(void *), int n, int n_items) {
     memset(recycled, 0, sizeof recycled);
     live_objects = 0;
     over = 0;
-    submits_inside = false;
+    submits_inside = worker_is_away = false;
     for (int i = 0; i < n_items; ++i) {
         items[i] = mc_alloc(sizeof *items[i]);
         items[i]->number = i;
@@ -275,6 +364,29 @@ static void ping_pong(void) {
     setup(fns, 2, 3);
     (void)dtp_queue_create(&other, rec, NULL, 0);
 }
+static void skipping(void) {
+    void (*const fns[])(void *) = {skipping_submitter, worker};
+    setup(fns, 2, 3);
+    (void)dtp_queue_create(&other, rec, NULL, 0);
+}
+static void worker_away(void (*const fns[])(void *), int n) {
+    setup(fns, n, 2);
+    left = n;
+    worker_is_away = true;
+}
+static void late_hint(void) {
+    void (*const fns[])(void *) = {hasty_waiter, patient_waiter, ticket_holder};
+    worker_away(fns, 3);
+    (void)dtp_queue_create(&other, rec, NULL, 0);
+}
+static void run_comes_after(void) {
+    void (*const fns[])(void *) = {later_run, ticket_holder};
+    worker_away(fns, 2);
+}
+static void run_rests(void) {
+    void (*const fns[])(void *) = {resting_run, ticket_holder};
+    worker_away(fns, 2);
+}
 static void nobody_comes(void (*const fns[])(void *)) {
     setup(fns, 2, 1);
     left = 2;
@@ -315,6 +427,18 @@ int main(int argc, char **argv) {
          .preemptions = 2,
          .reach = {"skipped", "poison and reset"}},
         {.name = "an item waits", .setup = gated, .end = end, .preemptions = 2},
+        {.name = "skipping does not wait",
+         .setup = skipping,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"skipped"}},
+        {.name = "a late hint",
+         .setup = late_hint,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"a wait timed out"}},
+        {.name = "a run comes after an item", .setup = run_comes_after, .end = end, .preemptions = 3},
+        {.name = "a run rests for an item", .setup = run_rests, .end = end, .preemptions = 3},
         {.name = "two queues in turns", .setup = ping_pong, .end = end, .preemptions = 2},
         {.name = "left to who holds the ticket",
          .setup = left_behind,

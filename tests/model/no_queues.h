@@ -2,7 +2,13 @@
 #ifndef DTP_MODEL_NO_QUEUES_H
 #define DTP_MODEL_NO_QUEUES_H
 
+#include "threading/base/sleeper.h"
 #include "threading/pools/pool.h"
+
+void dtp_queue_rest(const dtp_share_t *share) {
+    _Atomic uint32_t bell = 0;
+    dtp_sleep_or_rest(share, &bell, 0, 1, -1, true);
+}
 
 bool dtp_queue_hint(dtp_pending_work_t *work) {
     (void)work;

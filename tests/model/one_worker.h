@@ -8,10 +8,11 @@
 static dtp_pool_t *rec;
 static _Atomic uint32_t worker_bell;
 static _Atomic int left; /* threads other than the worker */
+static bool worker_is_away; /* in a task of the program */
 
 bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
     (void)pool, (void)cpu;
-    if (!left) return false; /* the worker has gone */
+    if (worker_is_away || !left) return false; /* the worker has gone */
     atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
     dtp_futex_wake(&worker_bell, 1);
     return true;

@@ -10,6 +10,8 @@
  * late event finds nothing. A run is recalled by its owner alone, when nobody else is in it: every wait is armed. */
 #include "exec/run/run.h"
 
+#include "threading/streams/queue.h"
+
 static void unlink_wait(dtp_run_ctx_t *ctx, dtp_wait_t *w) {
     if (w->next) w->next->prev = w->prev;
     if (w->prev) w->prev->next = w->next;
@@ -54,6 +56,26 @@ void dtp_run_recall(dtp_run_ctx_t *ctx) {
         dtp_wait_end(w);
         dtp_dataflow_return(state, task, dnnl_tp_success);
     }
+}
+
+dtp_event_t *dtp_run_awaits(dtp_sleeper_t *sleeper, unsigned turn, bool *several) {
+    dtp_run_ctx_t *ctx = (dtp_run_ctx_t *)(void *)((char *)sleeper - offsetof(dtp_run_ctx_t, sleeper));
+    dtp_event_t *event = NULL;
+    unsigned n = 0;
+    dtp_lock(&ctx->waits_lock);
+    for (int counts = 1; counts >= 0; --counts) {
+        unsigned at = 0;
+        for (dtp_wait_t *w = ctx->waits; w; w = w->next) {
+            if (!dtp_event_queue(w->event) || dtp_event_is_done(w->event)) continue;
+            if (counts) ++n;
+            else if (at++ == turn % n) event = w->event;
+        }
+        if (!n) break;
+    }
+    if (event) dtp_object_retain(event);
+    dtp_unlock(&ctx->waits_lock);
+    *several = n > 1;
+    return event;
 }
 
 dnnl_tp_status_t dtp_run_host_may_wait(dtp_run_ctx_t *ctx, const dtp_stage_t *host, void **bases,

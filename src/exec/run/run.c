@@ -311,7 +311,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->cancel = NULL;
     ctx->priority = stream->attr->priority;
     ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE, NULL, &ctx->sleeper, executable->passes_ns};
-    ctx->sleeper = (dtp_sleeper_t){.word = NULL};
+    ctx->sleeper = (dtp_sleeper_t){.awaits = dtp_run_awaits};
     ctx->alone = (dtp_parallel_t){NULL, 1, (struct dtp_team *)(void *)&ctx->share};
     atomic_init(&ctx->nevents, 0);
     ctx->waits_lock = (dtp_lock_t){0};

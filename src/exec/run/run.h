@@ -169,6 +169,8 @@ dnnl_tp_status_t dtp_run_host_may_wait(dtp_run_ctx_t *ctx, const dtp_stage_t *ho
                                        const dtp_dataflow_where_t *at);
 /* Nobody has to wait for events any more: their operators are returned. */
 void dtp_run_recall(dtp_run_ctx_t *ctx);
+/* dtp_sleeper_t.awaits of a run. */
+struct dnnl_tp_event *dtp_run_awaits(dtp_sleeper_t *sleeper, unsigned turn, bool *several);
 void dtp_run_slice_group(dtp_run_ctx_t *ctx, const dtp_slice_group_t *group, const dtp_where_t *where);
 /* Runs stages from `first` on until `end` or the END of the run; where->bases changes on the way. */
 void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);

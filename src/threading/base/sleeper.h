@@ -30,6 +30,9 @@ typedef struct dtp_sleeper {
      * run and then calls again (arg as for resume); NULL: it never rested. */
     bool (*take)(void *arg);
     void (*again)(void *arg);
+    /* Of a run whose nodes wait for events of queues: one of these events, retained, another one each turn; NULL:
+     * there is none. The owner of a synchronous run that rests helps these queues (dtp_queue_rest). */
+    struct dnnl_tp_event *(*awaits)(struct dtp_sleeper *sleeper, unsigned turn, bool *several);
 } dtp_sleeper_t;
 /* What who pokes has to call, without locks; fn NULL: nothing. */
 typedef struct {
@@ -39,7 +42,7 @@ typedef struct {
 static inline void dtp_resume(dtp_resume_t resume) {
     if (resume.fn) resume.fn(resume.arg);
 }
-/* listens: a poke that was noted ends this sleep, which is that of a rest. Other sleeps leave it to the rest: while the
+/* listens: a poke that was noted ends this sleep, which is that of a rest, and stays noted until the owner goes on. Other sleeps leave it to the rest: while the
  * owner sleeps for its turn, the poke may be for the run that another thread executes, and that rests next. */
 static inline void dtp_sleeper_set(dtp_sleeper_t *sleeper, _Atomic uint32_t *word, uint32_t from, uint32_t to,
                                    bool listens) {
@@ -47,10 +50,8 @@ static inline void dtp_sleeper_set(dtp_sleeper_t *sleeper, _Atomic uint32_t *wor
     sleeper->word = word;
     sleeper->from = from;
     sleeper->to = to;
-    if (listens && sleeper->came) {
-        sleeper->came = false;
+    if (listens && sleeper->came)
         atomic_compare_exchange_strong_explicit(word, &from, to, memory_order_seq_cst, memory_order_relaxed);
-    }
     dtp_unlock(&sleeper->lock);
 }
 static inline dtp_resume_t dtp_sleeper_poke(dtp_sleeper_t *sleeper) {
@@ -99,6 +100,13 @@ static inline void dtp_sleeper_go_on(dtp_sleeper_t *sleeper) {
     sleeper->word = NULL;
     sleeper->came = false;
     dtp_unlock(&sleeper->lock);
+}
+/* Has somebody poked since the owner rests? */
+static inline bool dtp_sleeper_has_come(dtp_sleeper_t *sleeper) {
+    dtp_lock(&sleeper->lock);
+    const bool came = sleeper->came;
+    dtp_unlock(&sleeper->lock);
+    return came;
 }
 /* Sleeps until somebody pokes, or has poked before. By the thread that would go on. */
 static inline void dtp_sleep_until_poked(dtp_sleeper_t *sleeper) {

@@ -553,12 +553,12 @@ static void call(const asked_t *a) {
     }
 }
 
-/* The run rests, until it is complete. Once it is over its body is called only after a poke: it knows. */
+/* The run rests, until it is complete; this thread helps what it rests for. Once it is over it waits for no event, and
+ * its body is called only after a poke: it knows. */
 static __attribute__((noinline, cold)) void call_again(const asked_t *a) {
     for (bool over = false; a->share->sleeper->rests;) {
-        _Atomic uint32_t bell = 0;
         if (over) dtp_sleep_until_poked(a->share->sleeper);
-        else dtp_sleep_or_rest(a->share, &bell, 0, 1, -1, true);
+        else dtp_queue_rest(a->share);
         dtp_sleeper_go_on(a->share->sleeper);
         over = dtp_share_over(a->share);
         if (over) call_alone(a); /* ghosts compute nothing */

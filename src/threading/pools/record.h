@@ -443,6 +443,9 @@ bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share);
 void dtp_sync_forked(void);
 /* queue.c: executes items of a queue that this thread took as pending work, which holds a ticket. */
 void dtp_queue_run_pending(dtp_pool_t *rec, dtp_pending_work_t *work);
+/* By the owner of a synchronous run that rests: until its sleeper was poked, or the run is over. Helps the queues for
+ * whose events the run waits, where this thread is in no other work (queue_wait.c). */
+void dtp_queue_rest(const dtp_share_t *share);
 /* Tells those who wait for the queue that a ticket is free; false if nobody waits. */
 bool dtp_queue_hint(dtp_pending_work_t *work);
 bool dtp_queue_is_awaited(const dtp_pending_work_t *work);

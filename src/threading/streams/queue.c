@@ -140,7 +140,13 @@ static bool turn(dtp_queue_t *q) {
 #ifdef DTP_BREAK_QUEUE_CANCEL
         DTP_SUB(&item->deps, 1, acq_rel);
 #else
-        if (dtp_wait_cancel(w, item)) DTP_SUB(&item->deps, 1, acq_rel);
+        if (dtp_wait_cancel(w, item)) {
+#ifdef DTP_BREAK_QUEUE_SKIP
+            DTP_SUB(&item->deps, 1, acq_rel);
+#else
+            return true; /* it waits for nothing, so no waiter may be sent to the queue of its event */
+#endif
+        }
 #endif
     }
     dtp_lock(&q->lock);

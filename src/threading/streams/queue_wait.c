@@ -6,6 +6,13 @@
 #include "threading/pools/builtin_pool.h"
 #include "threading/base/sleeper.h"
 
+enum {
+    /* How long a run leaves what it waits for to threads of ours that may be on their way: a run may end at any
+     * moment, and nobody knows how long an item takes. */
+    GRACE_NS = 1000000,
+    SLICE_NS = 4000000 /* how long a run that rests for several queues sleeps at one of them */
+};
+
 /* What a thread waits for: an event, or a number of completed items. */
 typedef struct {
     dtp_queue_t *queue;
@@ -13,9 +20,12 @@ typedef struct {
     dtp_event_t *event;
     int64_t until_ns;
     const dtp_share_t *share; /* of the run that waits: ends with it; or NULL */
+    bool rests;               /* it rests: a poke is as good as the event */
+    bool grace;               /* threads of ours come first, for GRACE_NS */
 } goal_t;
 
 static bool reached(const goal_t *g) {
+    if (g->rests && dtp_sleeper_has_come(g->share->sleeper)) return true;
     if (g->event) return dtp_event_is_done(g->event);
     return DTP_LOAD(&g->queue->completed, seq_cst) >= g->seq;
 }
@@ -28,8 +38,10 @@ static bool late(const goal_t *g) {
  * goal is reached or it is late; gives the rest back. */
 static bool help(dtp_queue_t *q, uint64_t seq, const goal_t *g) {
     dtp_pool_t *rec = q->rec;
-    /* Nobody knows how long an item takes: a run that may end meanwhile leaves it to threads of ours. */
-    if (!rec || (g->share && rec->workers) || !dtp_pending_reclaim(rec, &q->work)) return false;
+#ifdef DTP_BREAK_QUEUE_SHARE
+    if (g->share && rec && rec->workers) return false;
+#endif
+    if (!rec || (g->grace && rec->workers) || !dtp_pending_reclaim(rec, &q->work)) return false;
     bool more;
     int64_t clock_ns = 0;
     do {
@@ -51,7 +63,10 @@ static void pass_on(dtp_queue_t *q) {
 #ifdef DTP_BREAK_QUEUE_PASS_ON
     rec = NULL;
 #endif
-    if (!rec || rec->workers || DTP_LOAD(&q->work.state, seq_cst) > DTP_PENDING_HINT) return;
+#ifdef DTP_BREAK_QUEUE_LATE_HINT
+    if (rec && rec->workers) return;
+#endif
+    if (!rec || DTP_LOAD(&q->work.state, seq_cst) > DTP_PENDING_HINT) return;
     if (DTP_LOAD(&q->count, relaxed) > 0 && !dtp_dispatch(rec)) DTP_STORE(&rec->stranded, true, relaxed);
 }
 
@@ -78,7 +93,7 @@ static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
 }
 
 /* One round: helps, or sleeps until something changed; true if it was the last one. */
-static bool wait_round(const goal_t *g) {
+static bool wait_round(goal_t *g) {
     uint64_t seq;
     dtp_queue_t *leaf = find_leaf(g, &seq);
     DTP_ADD(&leaf->waiters, 1, seq_cst);
@@ -106,9 +121,11 @@ static bool wait_round(const goal_t *g) {
     }
     if (!go_on) {
         const int64_t rests = dtp_queue_rests_until(leaf), until = rests < g->until_ns ? rests : g->until_ns;
-        const int64_t left = until == INT64_MAX ? -1 : dtp_max64(until - dtp_now_ns(), 0);
-        if (g->until_ns == INT64_MAX) dtp_sleep_unless_over(g->share, &leaf->bell, bell, bell + 1, left);
-        else if (left > 0) dtp_futex_wait(&leaf->bell, bell, left);
+        int64_t left = until == INT64_MAX ? INT64_MAX : dtp_max64(until - dtp_now_ns(), 0);
+        if (g->grace && leaf->rec && leaf->rec->workers && left > GRACE_NS) left = GRACE_NS;
+        if (left > 0)
+            dtp_sleep_or_rest(g->share, &leaf->bell, bell, bell + 1, left == INT64_MAX ? -1 : left, g->rests);
+        g->grace = false;
     }
     DTP_SUB(&leaf->waiters, 1, seq_cst);
     const bool over = reached(g) || late(g);
@@ -117,7 +134,7 @@ static bool wait_round(const goal_t *g) {
     return over;
 }
 
-static dnnl_tp_status_t wait_for(const goal_t *g) {
+static dnnl_tp_status_t wait_for(goal_t *g) {
     if (reached(g)) return dnnl_tp_success;
     if (dtp_queue_dead(g->queue)) return dtp_refuse_parents("stream");
     if (dtp_chain_top)
@@ -135,16 +152,16 @@ static dnnl_tp_status_t wait_for(const goal_t *g) {
 }
 
 dnnl_tp_status_t dtp_queue_wait_seq(dtp_queue_t *q, uint64_t seq, int64_t until_ns) {
-    goal_t g = {q, seq, NULL, until_ns, NULL};
+    goal_t g = {q, seq, NULL, until_ns, NULL, false, false};
     return wait_for(&g);
 }
 
 dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *q, dtp_event_t *event, int64_t until_ns) {
-    goal_t g = {q, event->seq, event, until_ns, NULL};
+    goal_t g = {q, event->seq, event, until_ns, NULL, false, false};
     return wait_for(&g);
 }
 
-static dnnl_tp_status_t wait_for_result(const goal_t *g) {
+static dnnl_tp_status_t wait_for_result(goal_t *g) {
     dtp_queue_t *q = g->queue;
     DTP_ADD(&q->refs, 1, relaxed); /* a callback of what this thread runs meanwhile may close it */
     dnnl_tp_status_t status = wait_for(g);
@@ -155,16 +172,40 @@ static dnnl_tp_status_t wait_for_result(const goal_t *g) {
 
 dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *q, int64_t timeout_ns) {
     return wait_for_result(
-        &(goal_t){q, DTP_LOAD(&q->submitted, relaxed), NULL, dtp_until_ns(timeout_ns), NULL});
+        &(goal_t){q, DTP_LOAD(&q->submitted, relaxed), NULL, dtp_until_ns(timeout_ns), NULL, false, false});
 }
 
 dnnl_tp_status_t dtp_queue_wait_earlier(dtp_queue_t *q, const dtp_share_t *share) {
-    return wait_for_result(&(goal_t){q, DTP_LOAD(&q->submitted, relaxed), NULL, INT64_MAX, share});
+    return wait_for_result(
+        &(goal_t){q, DTP_LOAD(&q->submitted, relaxed), NULL, INT64_MAX, share, false, true});
+}
+
+void dtp_queue_rest(const dtp_share_t *share) {
+    dtp_sleeper_t *sleeper = share->sleeper;
+    for (unsigned turn = 0; !dtp_sleeper_has_come(sleeper) && !dtp_share_over(share); ++turn) {
+        bool several = false;
+        dtp_event_t *event =
+            dtp_chain_top || !sleeper->awaits ? NULL : sleeper->awaits(sleeper, turn, &several);
+        dtp_queue_t *q = event ? dtp_event_queue(event) : NULL;
+#ifdef DTP_BREAK_QUEUE_REST
+        q = NULL;
+#endif
+        if (q && !dtp_queue_dead(q) && dtp_queue_enter(q)) {
+            goal_t g = {q, event->seq, event, INT64_MAX, share, true, turn == 0};
+            if (several) g.until_ns = dtp_now_ns() + SLICE_NS;
+            while (!wait_round(&g) && !several) continue;
+            dtp_queue_leave(q);
+        } else { /* a poke comes by itself */
+            _Atomic uint32_t bell = 0;
+            dtp_sleep_or_rest(share, &bell, 0, 1, -1, true);
+        }
+        dtp_object_release(event);
+    }
 }
 
 void dtp_queue_drive(dtp_queue_t *q) {
     if (dtp_chain_top || dtp_queue_dead(q) || !dtp_queue_enter(q)) return;
-    goal_t g = {q, UINT64_MAX, NULL, INT64_MIN + 1, NULL};
+    goal_t g = {q, UINT64_MAX, NULL, INT64_MIN + 1, NULL, false, false};
     uint64_t seq;
     dtp_queue_t *leaf = find_leaf(&g, &seq);
     dtp_pool_t *rec = leaf->rec;
