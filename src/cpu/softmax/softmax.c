@@ -50,12 +50,11 @@ static dnnl_tp_status_t softmax_init(dtp_pd_t *pd) {
     plan->direct = f32 && !scales && dtp_md_is_plain(&d->src) && dtp_md_is_dense(&d->src) &&
                    d->src.offset0 == 0 && d->dst.offset0 == 0 && dtp_md_same_layout(&d->src, &d->dst) &&
                    dtp_postops_only_eltwise(&plan->po);
+    /* A single element along the axis has no stride: rows of a slice count what stands before it all the same. */
     plan->inner = 1;
-    if (plan->direct) {
-        if (plan->n > 1) plan->inner = d->src.strides[d->axis];
-    } else {
+    if (plan->direct && plan->n > 1) plan->inner = d->src.strides[d->axis];
+    else
         for (int i = d->axis + 1; i < d->src.ndims; ++i) plan->inner *= d->src.dims[i];
-    }
     int64_t total = dtp_md_nelems(&d->src), line = dtp_max64(1, plan->n * plan->inner);
     plan->outer = total / line;
     int64_t n = dtp_max64(1, plan->n);

@@ -135,6 +135,7 @@ dnnl_tp_status_t dtp_view_any(dtp_lower_t *lower, int v, dtp_view_t *view) {
 dnnl_tp_status_t dtp_copy_view(dtp_lower_t *lower, int v, const int64_t *strides, int buf) {
     const dtp_ir_value_t *value = &lower->ir->values[v];
     dtp_step_t *s;
+    DTP_TRY(ensure_view(lower, v));
     const dtp_ir_node_t *n = value->node >= 0 ? &lower->ir->nodes[value->node] : NULL;
     DTP_TRY(dtp_new_step(lower, n, sizeof(dtp_reorder_desc_t), dnnl_tp_reorder, DTP_REORDER_NARGS, &s));
     dtp_reorder_desc_t *d = (dtp_reorder_desc_t *)s->op;

@@ -51,11 +51,13 @@ static dnnl_tp_status_t new_channels(dtp_lower_t *lower, const dtp_ir_node_t *n,
 
 static int64_t channels_of(const dtp_ir_t *ir, int v) { return ir->values[v].info->dims[1]; }
 
+/* Does n join along dimension 1? Two inputs or more that are as long as the result in all others. */
 static bool joins_channels(const dtp_ir_t *ir, const dtp_ir_node_t *n) {
     const dtp_ir_value_t *out = &ir->values[n->out[0]];
     if (!out->is_last || n->nin < 2) return false;
-    for (int d = 2; d < out->info->ndims; ++d)
-        if (ir->values[n->in[0]].info->dims[d] != out->info->dims[d]) return false;
+    for (int i = 0; i < n->nin; ++i)
+        for (int d = 0; d < out->info->ndims; ++d)
+            if (d != 1 && ir->values[n->in[i]].info->dims[d] != out->info->dims[d]) return false;
     return true;
 }
 
