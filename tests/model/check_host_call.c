@@ -40,6 +40,10 @@ double dtp_cpu_quota(void) { return 0; }
 void dtp_sync_forked(void) {}
 void dtp_named_pools_forked(void) {}
 void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
+void dtp_queue_rest(const dtp_share_t *share) {
+    _Atomic uint32_t bell = 0;
+    dtp_sleep_or_rest(share, &bell, 0, 1, -1, true);
+}
 
 /* ---- The host ---------------------------------------------------------------------------------------- */
 enum { THREADS = 4, CALLS = 8 };

@@ -30,6 +30,7 @@ _Thread_local struct dtp_queue *dtp_left_here;
 _Thread_local const dtp_share_t *dtp_share_here;
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
+const dtp_event_vtbl_t dtp_queue_event = {NULL, NULL, NULL, NULL}; /* no event here is a queue's */
 void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
 bool dtp_pool_is_wanted(const dtp_pool_t *pool) {
     (void)pool;

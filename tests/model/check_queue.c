@@ -252,7 +252,8 @@ static void resting_run(void *arg) {
     const dtp_share_t share = {.stop = &no_stop, .sleeper = &sleeper};
     rests_for = NULL;
     submit_after(queue, 0, &rests_for);
-    dtp_wait_t *wait = dtp_wait_prepare(rests_for, poke_owner);
+    dtp_wait_t *wait;
+    MC_CHECK(!dtp_wait_prepare(&wait, rests_for, poke_owner));
     dtp_wait_arm(wait, &sleeper);
     dtp_queue_rest(&share);
     MC_CHECK(runs[0] == 1);

@@ -203,7 +203,8 @@ INLINE void finish(const int MR, const int NW, __m256 *c, const dtp_ukr_args_t *
 static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows, int nvec, int n, char *to,
                                  const int64_t *row_c, const char *add, const int64_t *row_add) {
     const __m256 zero = _mm256_setzero_ps(), s = _mm256_set1_ps(u->add_scale);
-    float part[DTP_UKR_PANEL];
+    /* Lanes that no copy writes stay numbers: arithmetic on them raises nothing. */
+    float part[DTP_UKR_PANEL] = {0};
     for (int i = 0; i < rows; i++, tile += 8 * nvec) {
         float *c = (float *)(to + (row_c ? row_c[i] : i * u->ldc));
         const char *from = add ? add + (row_add ? row_add[i] : i * u->ldadd) : NULL;
