@@ -66,7 +66,7 @@ static dnnl_tp_status_t softmax_ref_execute(const dtp_pd_t *pd, const dtp_exec_c
     const dtp_softmax_desc_t *d = (const dtp_softmax_desc_t *)pd->op;
     const plan_t *plan = pd->plan;
     dtp_job_t job = {pd, ctx};
-    int64_t lines = ctx->rows >= 0 ? ctx->rows : plan->outer * plan->inner;
+    int64_t lines = (ctx->rows >= 0 ? ctx->rows : plan->outer) * plan->inner;
     dtp_parallel_for(ctx->par, lines, dtp_grain(60. * (double)plan->n), softmax_ref_lines, &job);
     if (dtp_md_is_padded(&d->dst)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_SOFTMAX_DST]);
     return dnnl_tp_success;
