@@ -109,7 +109,13 @@ void dtp_onnx_range(cv_t *cv) {
     const int64_t *from = is_int ? dtp_cv_ints(cv, START, &n) : NULL,
                   *by = is_int ? dtp_cv_ints(cv, DELTA, &n) : NULL;
     if (cv->status) return;
-    const double count = ceil((*v[LIMIT] - *v[START]) / *v[DELTA]);
+    const int64_t *to_int = is_int ? dtp_cv_ints(cv, LIMIT, &n) : NULL;
+    if (cv->status) return;
+    double count = ceil((*v[LIMIT] - *v[START]) / *v[DELTA]);
+    if (is_int) { /* doubles do not hold the difference of all */
+        const __int128 d = by[0], range = (__int128)to_int[0] - from[0];
+        count = (double)((range + d - (d > 0 ? 1 : -1)) / d);
+    }
     if (!(count < 0x1p40)) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %g elements", count);
     if (cv->status) return;
     n = count > 0 ? (int64_t)count : 0;

@@ -21,6 +21,17 @@ static val_t *reduce(cv_t *cv, int kind, val_t *x, int64_t n, const int64_t *axe
     return n ? dtp_cv_reduce(cv, kind, x, (int)n, axes, keep) : x;
 }
 
+static bool is_float(dnnl_tp_data_type_t type) { return type == dnnl_tp_f32 || type == dnnl_tp_f64; }
+
+/* Least and largest of x and the ends of the numbers that are finite. */
+static val_t *kept_finite(cv_t *cv, val_t *x, double least) {
+    if (cv->status || !is_float(x->info.data_type)) return x;
+    const dnnl_tp_data_type_t type = x->info.data_type;
+    const double most = type == dnnl_tp_f64 ? DBL_MAX : (double)FLT_MAX;
+    x = dtp_cv_binary(cv, dnnl_tp_op_maximum, x, dtp_cv_scalar(cv, type, least < 0 ? -most : least));
+    return dtp_cv_binary(cv, dnnl_tp_op_minimum, x, dtp_cv_scalar(cv, type, most));
+}
+
 enum { SUM_SQUARE = -1, LOG_SUM = -2, LOG_SUM_EXP = -3 };
 
 static void any_reduction(cv_t *cv, int64_t n, const int64_t *axes, bool is_all) {
@@ -41,8 +52,10 @@ static void any_reduction(cv_t *cv, int64_t n, const int64_t *axes, bool is_all)
         x = dtp_cv_unary(dtp_cv_last(cv), dnnl_tp_op_log, x);
         break;
     case LOG_SUM_EXP: {
-        /* max + log(sum(exp(x - max))), so that nothing overflows; without elements to compare there is no maximum. */
+        /* max + log(sum(exp(x - max))), so that nothing overflows; a maximum that is infinite is replaced by the
+         * number next to it, because differences of infinities are none. */
         val_t *largest = reduce(cv, dnnl_tp_op_reduce_max, x, n, axes, true, is_all);
+        largest = kept_finite(cv, largest, -1);
         x = dtp_cv_binary(cv, dnnl_tp_op_subtract, x, largest);
         x = dtp_cv_unary(cv, dnnl_tp_op_exp, x);
         x = x ? reduce(cv, dnnl_tp_op_reduce_sum, x, n, axes, true, is_all) : NULL;
@@ -106,11 +119,16 @@ void dtp_onnx_lp_normalization(cv_t *cv) {
     const int64_t p = dtp_cv_int(cv, "p", 2), axis = dtp_cv_int(cv, "axis", -1);
     if (p != 1 && p != 2)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'p' is %lld", (long long)p);
-    val_t *norm =
-        dtp_cv_reduce(cv, p == 1 ? dnnl_tp_op_reduce_l1 : dnnl_tp_op_reduce_l2, cv->in[0], 1, &axis, true);
-    /* Where the norm is 0 everything is, and stays so. */
+    if (cv->status) return;
+    /* First by the largest magnitude, so that squares neither vanish nor overflow. Where that is 0 everything is, and stays. */
     const dnnl_tp_data_type_t type = cv->in[0]->info.data_type;
-    norm = dtp_cv_binary(cv, dnnl_tp_op_maximum, norm,
-                         dtp_cv_scalar(cv, type, type == dnnl_tp_f64 ? DBL_MIN : (double)FLT_MIN));
-    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_divide, cv->in[0], norm));
+    const double least = type == dnnl_tp_f64 ? DBL_MIN : (double)FLT_MIN;
+    val_t *largest = dtp_cv_unary(cv, dnnl_tp_op_abs, cv->in[0]);
+    largest = largest ? dtp_cv_reduce(cv, dnnl_tp_op_reduce_max, largest, 1, &axis, true) : NULL;
+    val_t *x = dtp_cv_binary(cv, dnnl_tp_op_divide, cv->in[0], kept_finite(cv, largest, least));
+    if (cv->status) return;
+    val_t *norm =
+        dtp_cv_reduce(cv, p == 1 ? dnnl_tp_op_reduce_l1 : dnnl_tp_op_reduce_l2, x, 1, &axis, true);
+    norm = dtp_cv_binary(cv, dnnl_tp_op_maximum, norm, dtp_cv_scalar(cv, type, least));
+    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_divide, x, norm));
 }

@@ -38,29 +38,34 @@ static int word(cv_t *cv, const char *name, const char *const *words, int n) {
 
 /* ---- Positions and weights ------------------------------------------------------------------------------------- */
 
+/* The scale is a ratio of two numbers: of two sizes it is exact, and so is a place that falls on an element or between two. */
 typedef struct {
     int64_t in, out;
-    double scale;
+    double to, from, scale; /* scale = to / from */
     double begin, end; /* of the part that is cropped, of 1 */
 } axis_t;
 
 /* Where element i comes from. */
 static double position(const resize_t *r, const axis_t *a, int64_t i) {
-    const double x = (double)i, in = (double)a->in, out = (double)a->out, length = a->scale * in;
+    const double x = (double)i, in = (double)a->in, out = (double)a->out;
+    const double length = a->from == in ? a->to : a->to * in / a->from;
     switch (r->coordinates) {
-    case HALF_PIXEL_SYMMETRIC: {
-        const double offset = in / 2 * (1 - out / length);
-        return offset + (x + .5) / a->scale - .5;
-    }
-    case PYTORCH_HALF_PIXEL: return length > 1 ? (x + .5) / a->scale - .5 : 0;
+    case HALF_PIXEL_SYMMETRIC: return (x + .5 - out / 2) * a->from / a->to + (in - 1) / 2;
+    case PYTORCH_HALF_PIXEL: return length > 1 ? (x + .5) * a->from / a->to - .5 : 0;
     case ALIGN_CORNERS: return length > 1 ? x * (in - 1) / (length - 1) : 0;
-    case ASYMMETRIC: return x / a->scale;
-    case TF_HALF_PIXEL_FOR_NN: return (x + .5) / a->scale;
+    case ASYMMETRIC: return x * a->from / a->to;
+    case TF_HALF_PIXEL_FOR_NN: return (x + .5) * a->from / a->to;
     case TF_CROP_AND_RESIZE:
         return length > 1 ? a->begin * (in - 1) + x * (a->end - a->begin) * (in - 1) / (length - 1)
                           : (a->begin + a->end) * (in - 1) / 2;
-    default: return (x + .5) / a->scale - .5;
+    default: return (x + .5) * a->from / a->to - .5;
     }
+}
+
+static void set_scale(axis_t *a, double to, double from) {
+    a->to = to;
+    a->from = from;
+    a->scale = to / from;
 }
 
 static double rounded(nearest_t how, double x) {
@@ -213,7 +218,8 @@ static void resize(cv_t *cv, const resize_t *r, const axis_t *axes) {
 static void sizes_of(cv_t *cv, axis_t *axes) {
     const val_t *x = cv->in[0];
     for (int d = 0; d < x->info.ndims && !cv->status; ++d)
-        axes[d] = (axis_t){.in = dtp_cv_dim(cv, x, d), .out = x->info.dims[d], .scale = 1, .end = 1};
+        axes[d] = (axis_t){
+            .in = dtp_cv_dim(cv, x, d), .out = x->info.dims[d], .to = 1, .from = 1, .scale = 1, .end = 1};
 }
 
 static void take_scales(cv_t *cv, int n, const int *at, int64_t count, const double *scales, axis_t *axes) {
@@ -226,7 +232,7 @@ static void take_scales(cv_t *cv, int n, const int *at, int64_t count, const dou
             dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a scale of %lld elements is %g", (long long)a->in,
                         scales[i]);
         else {
-            a->scale = scales[i];
+            set_scale(a, scales[i], 1);
             a->out = (int64_t)out;
         }
     }
@@ -263,13 +269,15 @@ void dtp_onnx_upsample(cv_t *cv) {
 
 /* Sizes that keep the ratio of the axes: by the smallest or the largest of the scales. */
 static void keep_ratio(cv_t *cv, int policy, int n, const int *at, axis_t *axes) {
-    double scale = policy == 1 ? INFINITY : 0;
-    for (int i = 0; i < n; ++i)
-        scale = policy == 1 ? fmin(scale, axes[at[i]].scale) : fmax(scale, axes[at[i]].scale);
+    if (n == 0) return;
+    axis_t chosen = axes[at[0]];
+    for (int i = 1; i < n; ++i)
+        if (policy == 1 ? axes[at[i]].scale < chosen.scale : axes[at[i]].scale > chosen.scale)
+            chosen = axes[at[i]];
     for (int i = 0; i < n && !cv->status; ++i) {
         axis_t *a = &axes[at[i]];
-        a->scale = scale;
-        const double out = floor(scale * (double)a->in + .5);
+        set_scale(a, chosen.to, chosen.from);
+        const double out = floor(chosen.to * (double)a->in / chosen.from + .5);
         if (!(out <= INT32_MAX)) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a size becomes %g", out);
         a->out = cv->status ? 0 : (int64_t)out;
     }
@@ -327,7 +335,7 @@ void dtp_onnx_resize(cv_t *cv) {
             if (!(sizes[i] >= 0 && sizes[i] < 0x1p31))
                 dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a size is %g", sizes[i]);
             a->out = cv->status ? 0 : (int64_t)sizes[i];
-            a->scale = a->in > 0 ? sizes[i] / (double)a->in : 1;
+            if (a->in > 0) set_scale(a, sizes[i], (double)a->in);
         }
         if (policy && !cv->status) keep_ratio(cv, policy, n, at, axes);
     } else {

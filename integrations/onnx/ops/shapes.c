@@ -439,7 +439,9 @@ static int64_t outside(int64_t i, int64_t all, char mode) {
     return i < all ? i : period - i;
 }
 
-static val_t *pad_axis(cv_t *cv, val_t *x, int d, int64_t before, int64_t after, char mode, double value) {
+/* value: of one element, of the type of x. */
+static val_t *pad_axis(cv_t *cv, val_t *x, int d, int64_t before, int64_t after, char mode,
+                       const val_t *value) {
     const int64_t all = dtp_cv_dim(cv, x, d);
     int64_t total;
     if (before == INT64_MIN || after == INT64_MIN || __builtin_add_overflow(all, before, &total) ||
@@ -467,16 +469,23 @@ static val_t *pad_axis(cv_t *cv, val_t *x, int d, int64_t before, int64_t after,
         if (end) parts[n++] = x;
         if (size <= 0) continue;
         for (int i = 0; i < x->info.ndims; ++i) dims[i] = i == d ? size : dtp_cv_dim(cv, x, i);
-        parts[n++] = dtp_cv_fill(cv, x->info.data_type, x->info.ndims, dims, value);
+        void *to;
+        val_t *part = parts[n++] = dtp_cv_room(cv, x->info.data_type, x->info.ndims, dims, &to);
+        const size_t bytes = dtp_onnx_type_size(x->info.data_type);
+        for (int64_t i = 0; part && i < dtp_val_elems(part); ++i)
+            memcpy((char *)to + (size_t)i * bytes, value->data, bytes);
     }
     return dtp_cv_concat(cv, d, n, parts);
 }
 
 val_t *dtp_cv_pad_axis(cv_t *cv, val_t *x, int axis, int64_t before, int64_t after, double value) {
-    return before || after ? pad_axis(cv, x, axis, before, after, 'c', value) : x;
+    if (cv->status || (!before && !after)) return x;
+    const val_t *with = dtp_cv_scalar(cv, x->info.data_type, value);
+    return with ? pad_axis(cv, x, axis, before, after, 'c', with) : NULL;
 }
 
-static void pad(cv_t *cv, int64_t n, const int64_t *pads, int64_t na, const int64_t *axes, double value) {
+static void pad(cv_t *cv, int64_t n, const int64_t *pads, int64_t na, const int64_t *axes,
+                const val_t *value) {
     val_t *x = cv->in[0];
     bool seen[DNNL_TP_MAX_NDIMS];
     const char mode = dtp_cv_word(cv, "mode", "constant", "constant")  ? 'c'
@@ -504,7 +513,8 @@ void dtp_onnx_pad_2(cv_t *cv) {
     const int64_t *pads = dtp_cv_attr_ints(cv, "pads", &n);
     const float value = dtp_cv_float(cv, "value", 0.f);
     if (n < 0) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has no pads");
-    pad(cv, n, pads, 0, NULL, (double)value);
+    const val_t *with = dtp_cv_scalar(cv, cv->in[0]->info.data_type, (double)value);
+    if (!cv->status) pad(cv, n, pads, 0, NULL, with);
 }
 void dtp_onnx_pad(cv_t *cv) {
     enum { PADS = 1, VALUE, AXES };
@@ -515,7 +525,12 @@ void dtp_onnx_pad(cv_t *cv) {
     const int64_t *axes = dtp_cv_given(cv, AXES) ? dtp_cv_ints(cv, AXES, &na) : NULL;
     if (!cv->status && nv != 1)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld values to pad with", (long long)nv);
-    if (!cv->status) pad(cv, n, pads, na, axes, *value);
+    if (cv->status) return;
+    const dnnl_tp_data_type_t type = cv->in[0]->info.data_type;
+    const val_t *with = dtp_cv_given(cv, VALUE) && cv->in[VALUE]->info.data_type == type
+                            ? cv->in[VALUE] /* as it is: doubles do not hold all integers */
+                            : dtp_cv_scalar(cv, type, *value);
+    if (with) pad(cv, n, pads, na, axes, with);
 }
 
 /* The middle of each axis, or zeros around it. */
