@@ -31,6 +31,8 @@ typedef struct {
 
 #define DNNL_TP_ONNX_DETERMINES_SHAPES 1u /**< Shapes come from this input's elements: fix it, see values. */
 #define DNNL_TP_ONNX_HAS_DEFAULT 2u       /**< An initializer has its name: a constant, unless it is fed. */
+/** Few integers that decide which branch of an If runs: where they are fixed, the other branch need not fit. */
+#define DNNL_TP_ONNX_DECIDES_BRANCHES 4u
 
 /** An input or output of a model. */
 typedef struct {
@@ -84,6 +86,8 @@ typedef struct {
     dnnl_tp_value_t
         *inputs; /**< Out, if not NULL: number in the graph of each input of the model; -1: it is none. */
     dnnl_tp_value_t *outputs; /**< Out, if not NULL: number in the graph of each output of the model. */
+    const dnnl_tp_tensor_info_t *const
+        *shapes; /**< By input of the model, NULL = none: sizes for the dimensions that are still open. */
 } dnnl_tp_onnx_graph_opts_t;
 
 /** Opens a model file. Thread-safe.

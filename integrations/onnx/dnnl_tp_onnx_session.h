@@ -41,7 +41,8 @@ typedef struct {
 typedef struct {
     const dnnl_tp_tensor_info_t
         *info; /**< Shape and type; NULL: not given; allowed where there is a default. */
-    /** Dense row-major, the caller's. Looked at only if DNNL_TP_ONNX_DETERMINES_SHAPES says so. */
+    /** Dense row-major, the caller's. Looked at, and needed, if DNNL_TP_ONNX_DETERMINES_SHAPES says so; looked at if it is
+     * given and DNNL_TP_ONNX_DECIDES_BRANCHES says so: the call then serves these values only. */
     const void *data;
 } dnnl_tp_onnx_arg_t;
 

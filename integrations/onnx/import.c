@@ -233,8 +233,24 @@ static dnnl_tp_status_t fix_input(import_t *im, const dnnl_tp_onnx_value_t *x,
     return dnnl_tp_success;
 }
 
+/* Sizes of the dimensions that are still open: names are not asked, two sizes of one name may differ. */
+static dnnl_tp_status_t give_sizes(dnnl_tp_onnx_port_t *port, const dnnl_tp_tensor_info_t *shape) {
+    if (port->info.ndims < 0) {
+        port->info.ndims = shape->ndims;
+        for (int d = 0; d < shape->ndims; ++d) port->info.dims[d] = CV_RUNTIME;
+    }
+    bool fits = port->info.ndims == shape->ndims && dtp_onnx_elems(shape) >= 0;
+    for (int d = 0; fits && d < shape->ndims; ++d) {
+        if (port->info.dims[d] == CV_RUNTIME) port->info.dims[d] = shape->dims[d];
+        fits = port->info.dims[d] == shape->dims[d];
+    }
+    if (fits) return dnnl_tp_success;
+    return dtp_onnx_fail(dnnl_tp_invalid_arguments, "the shape of input '%s' is another one in the model",
+                         port->name);
+}
+
 static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *value,
-                              const dnnl_tp_onnx_graph_opts_t *o) {
+                              const dnnl_tp_onnx_graph_opts_t *o, const dnnl_tp_tensor_info_t *shape) {
     dnnl_tp_onnx_port_t port;
     char room[DTP_ONNX_NAME];
     DTP_ONNX_TRY(dtp_onnx_port(value, &port));
@@ -252,12 +268,13 @@ static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *val
         DTP_ONNX_TRY(fix_input(im, x, &port, v));
         return define(s, port.name, v);
     }
-    if (port.info.ndims < 0)
+    if (port.info.ndims < 0 && !shape)
         return dtp_onnx_fail(dnnl_tp_unimplemented, "input '%s' has no shape", port.name);
     for (int d = 0; d < port.info.ndims; ++d)
         for (int i = 0; port.symbols[d] && i < o->ndims; ++i)
             if (is(o->dims[i].name, port.symbols[d])) port.info.dims[d] = o->dims[i].size;
     if (o->batch > 0 && port.info.ndims > 0) port.info.dims[0] = o->batch;
+    if (shape) DTP_ONNX_TRY(give_sizes(&port, shape));
     v->info = port.info;
     v->input = port.name;
     DTP_ONNX_TRY(dnnl_tp_graph_input(im->graph, &v->v, dtp_onnx_plain(port.name, room), v->info.data_type,
@@ -376,7 +393,7 @@ static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) 
     dtp_onnx_names_init(&inputs.names, &im->memory, 0);
     for (size_t i = 0; i < g->n_input; ++i) {
         DTP_ONNX_TRY(define(&inputs, text(g->input[i]->name), &absent));
-        DTP_ONNX_TRY(input(im, &scope, g->input[i], o));
+        DTP_ONNX_TRY(input(im, &scope, g->input[i], o, o->shapes ? o->shapes[i] : NULL));
     }
     DTP_ONNX_TRY(nodes_of(im, &scope, g->n_node, g->node));
     if (!g->n_output) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model has no outputs");

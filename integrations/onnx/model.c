@@ -62,15 +62,13 @@ dnnl_tp_status_t dtp_onnx_port(const value_proto_t *value, dnnl_tp_onnx_port_t *
         const DtpOnnx__TensorShapeProto__Dimension *dim = t->shape->dim[d];
         port->info.dims[d] = DNNL_TP_RUNTIME_DIM_VAL;
         if (dim->value_case == DTP_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
-            if (dim->dim_value < 0)
-                return dtp_onnx_fail(dnnl_tp_invalid_graph, "'%s': dimension %d is %lld", port->name, d,
-                                     (long long)dim->dim_value);
+            if (dim->dim_value < 0) continue; /* some exporters write an open size so */
             port->info.dims[d] = dim->dim_value;
             if (dim->dim_value > 0 && (__builtin_mul_overflow(product, dim->dim_value, &product) ||
                                        product > INT64_MAX / (int64_t)sizeof(double)))
                 return dtp_onnx_fail(dnnl_tp_invalid_graph, "'%s': the dimensions are too large", port->name);
         } else if (dim->value_case == DTP_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-                   *dim->dim_param) {
+                   *dim->dim_param && strcmp(dim->dim_param, "?")) { /* "?": written for any size */
             port->symbols[d] = dim->dim_param;
         }
     }
@@ -108,6 +106,7 @@ dnnl_tp_status_t dnnl_tp_onnx_input(const_dnnl_tp_onnx_model_t model, int index,
     const graph_proto_t *g = model->proto->graph;
     DTP_ONNX_TRY(dtp_onnx_port(g->input[index], port));
     if (model->determines[index]) port->flags |= DNNL_TP_ONNX_DETERMINES_SHAPES;
+    if (model->decides[index]) port->flags |= DNNL_TP_ONNX_DECIDES_BRANCHES;
     for (size_t i = 0; i < g->n_initializer; ++i)
         if (g->initializer[i]->name && !strcmp(g->initializer[i]->name, port->name))
             port->flags |= DNNL_TP_ONNX_HAS_DEFAULT;

@@ -46,7 +46,8 @@ struct dnnl_tp_onnx_model {
     dtp_onnx_names_t tensors; /* address of a tensor_proto_t -> dtp_onnx_tensor_t */
     dtp_onnx_file_t *files;
     const char *base_folder; /* resolved; NULL: there are no external data */
-    bool *determines;        /* of each input of the main graph */
+    bool *determines;        /* of each input of the main graph: shapes */
+    bool *decides;           /* the same: which branch of an If runs */
 };
 
 /* Of messages and models. */

@@ -10,6 +10,10 @@ static dnnl_tp_op_attr_t s64_attr(int key, int n, const int64_t *values) {
 }
 
 val_t *dtp_cv_reshape(cv_t *cv, val_t *x, int ndims, const int64_t *dims) {
+    return dtp_cv_reshape_keeping(cv, x, ndims, dims, 0);
+}
+
+val_t *dtp_cv_reshape_keeping(cv_t *cv, val_t *x, int ndims, const int64_t *dims, unsigned kept) {
     if (cv->status) return NULL;
     if (ndims > DNNL_TP_MAX_NDIMS) {
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "a result has %d dimensions, at most %d are allowed", ndims,
@@ -23,10 +27,10 @@ val_t *dtp_cv_reshape(cv_t *cv, val_t *x, int ndims, const int64_t *dims) {
     for (int d = 0; d < ndims; ++d) {
         info.dims[d] = to[d] = dims[d];
         if (dims[d] != CV_RUNTIME) continue;
-        if (d < x->info.ndims && x->info.dims[d] == CV_RUNTIME && !zero) {
+        if (kept >> d & 1 && !zero) {
             to[d] = 0;
             copies = true;
-        } else if (!rest) {
+        } else if (!rest && !zero) {
             to[d] = -1;
             rest = true;
         } else {
@@ -62,7 +66,7 @@ val_t *dtp_cv_unsqueeze(cv_t *cv, val_t *x, int before, int after) {
     const int n = before + x->info.ndims + after;
     for (int d = 0; d < n && d < DNNL_TP_MAX_NDIMS; ++d)
         dims[d] = d < before || d >= before + x->info.ndims ? 1 : x->info.dims[d - before];
-    return dtp_cv_reshape(cv, x, n, dims);
+    return dtp_cv_reshape_keeping(cv, x, n, dims, before ? 0 : dtp_cv_leading(x->info.ndims));
 }
 
 val_t *dtp_cv_transpose(cv_t *cv, val_t *x, const int64_t *perm) {
@@ -155,11 +159,13 @@ val_t *dtp_cv_expand(cv_t *cv, val_t *x, int ndims, const int64_t *dims) {
         return NULL;
     }
     for (int d = 0; d < n; ++d) {
-        const int64_t have = d < n - nx ? 1 : x->info.dims[d - (n - nx)],
-                      want = d < n - ndims ? 1 : dims[d - (n - ndims)];
+        const int64_t want = d < n - ndims ? 1 : dims[d - (n - ndims)];
+        /* What is to grow has to be known, for it may be 1. */
+        const int64_t have = d < n - nx ? 1 : want == 1 ? x->info.dims[d - (n - nx)]
+                                                        : dtp_cv_dim(cv, x, d - (n - nx));
         ones[d] = have == 1 ? want : 1;
         grows |= have == 1 && want != 1;
-        if (want < 0 || (have != want && have != 1 && want != 1 && have != CV_RUNTIME))
+        if (want < 0 || (have != want && have != 1 && want != 1))
             dtp_cv_fail(cv, dnnl_tp_invalid_shape, "dimension %d: %lld cannot become %lld", d,
                         (long long)have, (long long)want);
     }

@@ -4,7 +4,11 @@
 
 #include "onnx/context.h"
 
+/* One of the dimensions may be CV_RUNTIME: what the others leave. */
 val_t *dtp_cv_reshape(cv_t *cv, val_t *x, int ndims, const int64_t *dims);
+/* Bit d of kept: dimension d is that of x, known or not. */
+val_t *dtp_cv_reshape_keeping(cv_t *cv, val_t *x, int ndims, const int64_t *dims, unsigned kept);
+static inline unsigned dtp_cv_leading(int n) { return (1u << n) - 1; }
 val_t *dtp_cv_transpose(cv_t *cv, val_t *x, const int64_t *perm);
 /* Elements begin..begin+size-1 of an axis. */
 val_t *dtp_cv_part(cv_t *cv, val_t *x, int axis, int64_t begin, int64_t size);

@@ -4,8 +4,8 @@
  * determine shapes. Calls and graphs count their users; the list is one of them. The lock of a session protects the lists
  * and the counts, never an import, a compilation or a run.
  *
- * A graph serves all shapes whose key has the same head: which inputs were given, and the determining elements. Where the
- * importer refuses a graph with open sizes, each set of shapes gets a graph of its own (by_shape). */
+ * A graph serves all shapes whose key has the same head: which inputs were given, and the determining elements. Where a
+ * graph with open sizes is refused, each set of shapes gets a graph of its own, whose sizes are all known (by_shape). */
 #include "onnx/dnnl_tp_onnx_session.h"
 #include "onnx/model.h"
 
@@ -217,8 +217,6 @@ typedef struct {
     dtp_import_memory_t memory;
     const dnnl_tp_onnx_arg_t *args;
     dnnl_tp_onnx_port_t *ports;
-    dnnl_tp_onnx_dim_t *dims; /* sizes of symbols */
-    int ndims;
     uint8_t *key; /* the head, then the shapes of the other inputs */
     size_t head_bytes, key_bytes, room;
 } request_t;
@@ -238,7 +236,8 @@ static dnnl_tp_status_t put(request_t *r, const void *bytes, size_t size) {
 }
 
 static bool is_value(const request_t *r, int i) {
-    return r->args[i].info && r->ports[i].flags & DNNL_TP_ONNX_DETERMINES_SHAPES;
+    return r->args[i].info && (r->ports[i].flags & DNNL_TP_ONNX_DETERMINES_SHAPES ||
+                               (r->ports[i].flags & DNNL_TP_ONNX_DECIDES_BRANCHES && r->args[i].data));
 }
 
 static dnnl_tp_status_t put_shape(request_t *r, int i) {
@@ -247,19 +246,7 @@ static dnnl_tp_status_t put_shape(request_t *r, int i) {
     return put(r, t->dims, (size_t)t->ndims * sizeof *t->dims);
 }
 
-static dnnl_tp_status_t bind_symbol(request_t *r, const char *name, int64_t size, const char *input) {
-    for (int i = 0; i < r->ndims; ++i) {
-        if (strcmp(r->dims[i].name, name)) continue;
-        if (r->dims[i].size == size) return dnnl_tp_success;
-        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "input '%s': '%s' is %lld here and %lld elsewhere",
-                             input, name, (long long)size, (long long)r->dims[i].size);
-    }
-    r->dims[r->ndims++] = (dnnl_tp_onnx_dim_t){name, size};
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t check_arg(request_t *r, const dnnl_tp_onnx_port_t *port,
-                                  const dnnl_tp_onnx_arg_t *arg) {
+static dnnl_tp_status_t check_arg(const dnnl_tp_onnx_port_t *port, const dnnl_tp_onnx_arg_t *arg) {
     const dnnl_tp_tensor_info_t *t = arg->info;
     if (!t) {
         if (port->flags & DNNL_TP_ONNX_HAS_DEFAULT) return dnnl_tp_success;
@@ -287,7 +274,6 @@ static dnnl_tp_status_t check_arg(request_t *r, const dnnl_tp_onnx_port_t *port,
             return dtp_onnx_fail(dnnl_tp_invalid_arguments,
                                  "input '%s': dimension %d is %lld, the model has %lld", port->name, d,
                                  (long long)t->dims[d], (long long)declared);
-        if (port->symbols[d]) DTP_ONNX_TRY(bind_symbol(r, port->symbols[d], t->dims[d], port->name));
     }
     if (port->flags & DNNL_TP_ONNX_DETERMINES_SHAPES && !arg->data && dtp_onnx_elems(t) > 0)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments,
@@ -297,22 +283,15 @@ static dnnl_tp_status_t check_arg(request_t *r, const dnnl_tp_onnx_port_t *port,
 
 static dnnl_tp_status_t read_args(request_t *r, const session_t *s) {
     const int64_t batch = s->opts.batch;
-    int symbols = 0;
     r->ports = dtp_import_alloc(&r->memory, (size_t)s->nin * sizeof *r->ports);
     if (!r->ports) return dnnl_tp_out_of_memory;
     for (int i = 0; i < s->nin; ++i) {
         DTP_ONNX_TRY(dnnl_tp_onnx_input(s->model, i, &r->ports[i]));
-        symbols += r->ports[i].info.ndims > 0 ? r->ports[i].info.ndims : 0;
-        if (batch && r->ports[i].info.ndims > 0) {
-            r->ports[i].info.dims[0] = batch;
-            r->ports[i].symbols[0] = NULL;
-        }
+        if (batch && r->ports[i].info.ndims > 0) r->ports[i].info.dims[0] = batch;
     }
-    r->dims = dtp_import_alloc(&r->memory, (size_t)symbols * sizeof *r->dims);
-    if (!r->dims) return dnnl_tp_out_of_memory;
     for (int i = 0; i < s->nin; ++i) {
-        DTP_ONNX_TRY(check_arg(r, &r->ports[i], &r->args[i]));
-        const uint8_t given = r->args[i].info != NULL;
+        DTP_ONNX_TRY(check_arg(&r->ports[i], &r->args[i]));
+        const uint8_t given = (uint8_t)((r->args[i].info != NULL) + is_value(r, i));
         DTP_ONNX_TRY(put(r, &given, 1));
         if (!is_value(r, i)) continue;
         DTP_ONNX_TRY(put_shape(r, i));
@@ -340,8 +319,8 @@ static call_t *find_call(session_t *s, const request_t *r) {
 }
 
 /* Under the lock; by_shape: the head is the whole key. */
-static model_graph_t *find_graph(session_t *s, const request_t *r) {
-    const size_t bytes = s->by_shape ? r->key_bytes : r->head_bytes;
+static model_graph_t *find_graph(session_t *s, const request_t *r, bool by_shape) {
+    const size_t bytes = by_shape ? r->key_bytes : r->head_bytes;
     for (model_graph_t *g = s->graphs; g; g = g->next)
         if (g->head_bytes == bytes && !memcmp(g->head, r->key, bytes)) {
             ++g->users;
@@ -350,21 +329,22 @@ static model_graph_t *find_graph(session_t *s, const request_t *r) {
     return NULL;
 }
 
-static dnnl_tp_status_t import(session_t *s, request_t *r, bool with_dims, model_graph_t *g) {
+static dnnl_tp_status_t import(session_t *s, request_t *r, bool with_sizes, model_graph_t *g) {
     const size_t nin = (size_t)s->nin;
     dnnl_tp_onnx_value_t *values = dtp_import_alloc(&r->memory, nin * sizeof *values);
     const char **fed = dtp_import_alloc(&r->memory, nin * sizeof *fed);
-    if (!values || !fed) return dnnl_tp_out_of_memory;
+    const dnnl_tp_tensor_info_t **shapes = dtp_import_alloc(&r->memory, nin * sizeof *shapes);
+    if (!values || !fed || !shapes) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < s->nin; ++i) shapes[i] = r->args[i].info;
     dnnl_tp_onnx_graph_opts_t o = {.struct_size = sizeof o,
-                                   .ndims = with_dims ? r->ndims : 0,
-                                   .dims = r->dims,
                                    .batch = s->opts.batch,
                                    .values = values,
                                    .fed = fed,
                                    .max_nodes = s->opts.max_nodes,
                                    .max_bytes = s->opts.max_bytes,
                                    .inputs = g->inputs,
-                                   .outputs = g->outputs};
+                                   .outputs = g->outputs,
+                                   .shapes = with_sizes ? shapes : NULL};
     for (int i = 0; i < s->nin; ++i) {
         const dnnl_tp_onnx_port_t *port = &r->ports[i];
         if (is_value(r, i))
@@ -375,7 +355,7 @@ static dnnl_tp_status_t import(session_t *s, request_t *r, bool with_dims, model
 }
 
 /* A new graph, of which the caller is a user; or one that somebody else made meanwhile. */
-static dnnl_tp_status_t make_graph(session_t *s, request_t *r, model_graph_t **graph) {
+static dnnl_tp_status_t make_graph(session_t *s, request_t *r, bool by_shape, model_graph_t **graph) {
     const size_t ports = (size_t)(s->nin + s->nout) * sizeof(dnnl_tp_value_t);
     model_graph_t *g = alloc(sizeof *g + ports + r->key_bytes);
     if (!g) return dnnl_tp_out_of_memory;
@@ -384,23 +364,15 @@ static dnnl_tp_status_t make_graph(session_t *s, request_t *r, model_graph_t **g
     uint8_t *head = (uint8_t *)(void *)(g->outputs + s->nout);
     memcpy(head, r->key, r->key_bytes);
     g->head = head;
+    g->head_bytes = by_shape ? r->key_bytes : r->head_bytes;
     g->users = 1;
-    pthread_mutex_lock(&s->lock);
-    bool by_shape = s->by_shape;
-    pthread_mutex_unlock(&s->lock);
-    dnnl_tp_status_t status = import(s, r, by_shape, g);
-    if (status == dnnl_tp_unimplemented && !by_shape && r->ndims) { /* an operator may need the sizes */
-        by_shape = true;
-        status = import(s, r, true, g);
-    }
+    const dnnl_tp_status_t status = import(s, r, by_shape, g);
     if (status) {
         release(g);
         return status;
     }
     pthread_mutex_lock(&s->lock);
-    s->by_shape |= by_shape;
-    g->head_bytes = by_shape ? r->key_bytes : r->head_bytes;
-    *graph = find_graph(s, r);
+    *graph = find_graph(s, r, by_shape);
     if (!*graph) {
         g->next = s->graphs;
         s->graphs = *graph = g;
@@ -426,6 +398,15 @@ static dnnl_tp_status_t compile(session_t *s, request_t *r, call_t *c) {
     return dnnl_tp_executable_compile(&c->exe, c->graph->graph, s->engine, n, shapes, &opts);
 }
 
+/* The call's graph and executable. */
+static dnnl_tp_status_t fill_call(session_t *s, request_t *r, bool by_shape, call_t *c) {
+    pthread_mutex_lock(&s->lock);
+    c->graph = find_graph(s, r, by_shape);
+    pthread_mutex_unlock(&s->lock);
+    if (!c->graph) DTP_ONNX_TRY(make_graph(s, r, by_shape, &c->graph));
+    return compile(s, r, c);
+}
+
 static dnnl_tp_status_t make_call(session_t *s, request_t *r, call_t **call) {
     call_t *c = alloc(sizeof *c);
     if (!c) return dnnl_tp_out_of_memory;
@@ -438,11 +419,21 @@ static dnnl_tp_status_t make_call(session_t *s, request_t *r, call_t **call) {
     if (!status) {
         memcpy(c->key, r->key, r->key_bytes);
         pthread_mutex_lock(&s->lock);
-        c->graph = find_graph(s, r);
+        bool by_shape = s->by_shape;
         pthread_mutex_unlock(&s->lock);
-        if (!c->graph) status = make_graph(s, r, &c->graph);
+        status = fill_call(s, r, by_shape, c);
+        if (status && status != dnnl_tp_out_of_memory && !by_shape) { /* it may need the sizes */
+            pthread_mutex_lock(&s->lock);
+            model_graph_t *gone = graph_unref(s, c->graph);
+            pthread_mutex_unlock(&s->lock);
+            graph_free(gone);
+            c->graph = NULL;
+            status = fill_call(s, r, true, c);
+            pthread_mutex_lock(&s->lock);
+            s->by_shape |= !status;
+            pthread_mutex_unlock(&s->lock);
+        }
     }
-    if (!status) status = compile(s, r, c);
     if (status) call_unref(c);
     else *call = c;
     return status;

@@ -83,7 +83,7 @@ class Port:
                 size if size != _native.RUNTIME_DIM else symbol and symbol.decode()
                 for size, symbol in zip(port.info.dims[: port.info.ndims], port.symbols))
         self.has_default = bool(port.flags & _native.HAS_DEFAULT)
-        self.determines_shapes = bool(port.flags & _native.DETERMINES_SHAPES)
+        self.determines_shapes = bool(port.flags & (_native.DETERMINES_SHAPES | _native.DECIDES_BRANCHES))
 
     def __repr__(self):
         return f"Port({self.name!r}, {self.dtype}, {self.shape})"

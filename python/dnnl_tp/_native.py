@@ -11,7 +11,7 @@ lib = c.CDLL(os.path.join(folder, "libdnnl_tp_python.so"))
 
 MAX_NDIMS = 12
 RUNTIME_DIM = -(2**63)
-DETERMINES_SHAPES, HAS_DEFAULT = 1, 2
+DETERMINES_SHAPES, HAS_DEFAULT, DECIDES_BRANCHES = 1, 2, 4
 
 
 class TensorInfo(c.Structure):

@@ -192,23 +192,26 @@ static void test_sizes(void **state) {
     refused(&m, dnnl_tp_unimplemented, "two dimensions of a shape are not known");
     dnnl_tp_onnx_session_t s = open_session(&m, NULL);
     dnnl_tp_onnx_call_t call;
-    for (int64_t n = 2; n <= 3; ++n) {
-        const dnnl_tp_tensor_info_t x = {.ndims = 3, .dims = {n, 2, n}, .data_type = dnnl_tp_f32};
+    /* Names are guesses: the last one has two sizes of one name. The first comes again. */
+    static const int64_t sizes[][2] = {{2, 2}, {3, 3}, {3, 4}, {2, 2}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        const int64_t *n = sizes[i];
+        const dnnl_tp_tensor_info_t x = {.ndims = 3, .dims = {n[0], 2, n[1]}, .data_type = dnnl_tp_f32};
         const dnnl_tp_onnx_arg_t arg = {&x, NULL};
-        float data[18], y[18];
-        for (int i = 0; i < 18; ++i) data[i] = (float)i;
+        dnnl_tp_tensor_info_t got;
+        float data[24], y[24];
+        for (int k = 0; k < 24; ++k) data[k] = (float)k;
         const void *in[] = {data};
         void *out[] = {y};
         CHECK_OK(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg));
         CHECK_OK(dnnl_tp_onnx_call_run(call, in, out, NULL));
-        assert_memory_equal(data, y, (size_t)(2 * n * n) * sizeof *y);
+        assert_memory_equal(data, y, (size_t)(2 * n[0] * n[1]) * sizeof *y);
+        CHECK_OK(dnnl_tp_onnx_call_output(call, 0, &got));
+        assert_int_equal(got.ndims, 4);
+        assert_int_equal(got.dims[0] == 1 && got.dims[1] == n[0] && got.dims[3] == n[1], 1);
         dnnl_tp_onnx_call_destroy(call);
     }
-    assert_int_equal(stats_of(s).graphs, 2);
-    const dnnl_tp_tensor_info_t x = {.ndims = 3, .dims = {3, 2, 4}, .data_type = dnnl_tp_f32};
-    const dnnl_tp_onnx_arg_t arg = {&x, NULL};
-    fails(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg), dnnl_tp_invalid_arguments,
-          "'n' is 4 here and 3 elsewhere");
+    assert_int_equal(stats_of(s).graphs, 3);
     dnnl_tp_onnx_session_destroy(s);
 }
 

@@ -12,6 +12,7 @@ static void reshape_to(cv_t *cv, int64_t n, const int64_t *shape, bool allow_zer
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "its shape has %lld dimensions", (long long)n);
     if (cv->status) return;
     int rest = -1;
+    unsigned kept = 0;
     int64_t product = 1;
     for (int d = 0; d < n; ++d) {
         int64_t v = shape[d];
@@ -22,6 +23,7 @@ static void reshape_to(cv_t *cv, int64_t n, const int64_t *shape, bool allow_zer
                 return;
             }
             v = x->info.dims[d];
+            kept |= 1u << d;
         } else if (v == -1 && rest < 0) {
             rest = d;
             v = 1;
@@ -47,7 +49,7 @@ static void reshape_to(cv_t *cv, int64_t n, const int64_t *shape, bool allow_zer
         }
         dims[rest] = known ? have / product : CV_RUNTIME;
     }
-    dtp_cv_set(cv, 0, dtp_cv_reshape(dtp_cv_last(cv), cv->in[0], (int)n, dims));
+    dtp_cv_set(cv, 0, dtp_cv_reshape_keeping(dtp_cv_last(cv), cv->in[0], (int)n, dims, kept));
 }
 
 void dtp_onnx_reshape(cv_t *cv) {
@@ -79,7 +81,8 @@ void dtp_onnx_flatten(cv_t *cv) {
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "axis %lld is outside %d..%d", (long long)axis, -nd, nd);
     if (cv->status) return;
     const int64_t dims[2] = {dtp_cv_product(x, 0, at), dtp_cv_product(x, at, nd)};
-    dtp_cv_set(cv, 0, dtp_cv_reshape(dtp_cv_last(cv), cv->in[0], 2, dims));
+    const unsigned kept = at == 1 ? dtp_cv_leading(1) : 0;
+    dtp_cv_set(cv, 0, dtp_cv_reshape_keeping(dtp_cv_last(cv), cv->in[0], 2, dims, kept));
 }
 
 /* Marks the axes among nd; false on failure. */
@@ -97,18 +100,20 @@ static void squeeze(cv_t *cv, int64_t n, const int64_t *axes, bool is_given) {
     const val_t *x = cv->in[0];
     bool gone[DNNL_TP_MAX_NDIMS];
     int64_t dims[DNNL_TP_MAX_NDIMS];
-    int k = 0;
+    int k = 0, leading = 0; /* dimensions; those in front of the first one that goes */
     if (cv->status || !mark(cv, n, axes, x->info.ndims, gone)) return;
     for (int d = 0; d < x->info.ndims; ++d) {
         if (is_given ? gone[d] : dtp_cv_dim(cv, x, d) == 1) {
-            if (x->info.dims[d] != 1 && x->info.dims[d] != CV_RUNTIME)
+            if (dtp_cv_dim(cv, x, d) != 1)
                 dtp_cv_fail(cv, dnnl_tp_invalid_shape, "dimension %d is %lld, not 1", d,
                             (long long)x->info.dims[d]);
         } else {
+            if (k == d) ++leading;
             dims[k++] = x->info.dims[d];
         }
     }
-    dtp_cv_set(cv, 0, dtp_cv_reshape(dtp_cv_last(cv), cv->in[0], k, dims));
+    const unsigned kept = dtp_cv_leading(leading);
+    dtp_cv_set(cv, 0, dtp_cv_reshape_keeping(dtp_cv_last(cv), cv->in[0], k, dims, kept));
 }
 
 static void unsqueeze(cv_t *cv, int64_t n, const int64_t *axes) {
@@ -120,7 +125,10 @@ static void unsqueeze(cv_t *cv, int64_t n, const int64_t *axes) {
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "its result has more than %d dimensions", DNNL_TP_MAX_NDIMS);
     if (cv->status || !mark(cv, n, axes, nd, is_new)) return;
     for (int d = 0, k = 0; d < nd; ++d) dims[d] = is_new[d] ? 1 : x->info.dims[k++];
-    dtp_cv_set(cv, 0, dtp_cv_reshape(dtp_cv_last(cv), cv->in[0], nd, dims));
+    int leading = 0;
+    while (leading < nd && !is_new[leading]) ++leading;
+    const unsigned kept = dtp_cv_leading(leading);
+    dtp_cv_set(cv, 0, dtp_cv_reshape_keeping(dtp_cv_last(cv), cv->in[0], nd, dims, kept));
 }
 
 void dtp_onnx_squeeze_1(cv_t *cv) {
