@@ -120,12 +120,12 @@ static int flat(mirror_t *m, int x) {
     return mirror_op(m, dnnl_tp_op_static_reshape, "flatten", 1, &x, 2, attr);
 }
 
-static int joined(mirror_t *m, int x, int y) {
-    static const int64_t axis = 1;
+static int joined_along(mirror_t *m, int64_t axis, int x, int y) {
     const int in[2] = {x, y};
     const dnnl_tp_op_attr_t attr = mirror_s64(dnnl_tp_op_attr_axis, 1, &axis);
     return mirror_op(m, dnnl_tp_op_concat, "concat", 2, in, 1, &attr);
 }
+static int joined(mirror_t *m, int x, int y) { return joined_along(m, 1, x, y); }
 
 /* ---- Networks ---------------------------------------------------------------------------------------- */
 
@@ -313,6 +313,36 @@ static void test_joins(void **state) {
                                        {dnnl_tp_binary, 4},  {dnnl_tp_concat, 0},
                                        {dnnl_tp_pooling, 3}, {dnnl_tp_reduction, 0}};
         finish(m, 17, expected, COUNT(expected));
+    }
+}
+
+/* A convolution's result is joined with a constant, or with an input that nothing has read yet, along every dimension, on
+ * either side; the other part has another size along it. */
+static void test_joins_along_every_axis(void **state) {
+    (void)state;
+    for (int i = 0; i < 16; ++i) {
+        const int axis = i / 4, first = i & 1, constant = i >> 1 & 1;
+        int64_t dims[4] = {2, 16, 6, 6};
+        dims[axis] = axis == 1 ? 5 : 3;
+        mirror_t *m = fresh((uint64_t)i + 60);
+        int x = conv(m, image(m, 2, 3, 6), 3, 16, 3, 1, true);
+        int y = constant ? mirror_constant(m, 4, dims, 1.) : mirror_input(m, 4, dims);
+        x = first ? joined_along(m, axis, y, x) : joined_along(m, axis, x, y);
+        mirror_output(m, conv(m, x, axis == 1 ? 21 : 16, 8, 1, 1, true));
+        finish(m, -1, NULL, 0);
+    }
+}
+
+/* Softmax along an axis of one element, behind a product that is computed in slices. */
+static void test_axis_of_one(void **state) {
+    (void)state;
+    static const int64_t dims[4] = {1, 1, 64, 64}, axis = 1;
+    for (int64_t n = 1; n < 4; ++n) {
+        mirror_t *m = fresh((uint64_t)n + 80);
+        int x = binary(m, dnnl_tp_op_multiply, image(m, n, 1, 64), mirror_constant(m, 4, dims, 1.));
+        const dnnl_tp_op_attr_t attr = mirror_s64(dnnl_tp_op_attr_axis, 1, &axis);
+        mirror_output(m, mirror_op(m, dnnl_tp_op_softmax, "softmax", 1, &x, 1, &attr));
+        finish(m, -1, NULL, 0);
     }
 }
 
@@ -587,6 +617,8 @@ int main(void) {
         cmocka_unit_test(test_no_map),          cmocka_unit_test(test_branches),
         cmocka_unit_test(test_edges),           cmocka_unit_test(test_shared),
         cmocka_unit_test(test_joins),           cmocka_unit_test(test_random),
+        cmocka_unit_test(test_joins_along_every_axis),
+        cmocka_unit_test(test_axis_of_one),
         cmocka_unit_test(test_copied_joins),    cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_shuffle),         cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_thousand_shapes), cmocka_unit_test(test_winograd),
