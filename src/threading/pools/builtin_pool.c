@@ -44,9 +44,10 @@ void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns) {
     int64_t wake_ns, trip_ns;
     dtp_calibrated(&wake_ns, &trip_ns);
     rec->wake_ticks = dtp_ticks_of_ns(wake_ns);
-    rec->wake_min_ns = DTP_WAKE_PAYS * wake_ns;
+    rec->parallel_min_ns = dtp_max64(4 * trip_ns, MIN_PARALLEL_NS);
+    /* Beside a busy machine a wake may be found cheaper than the hand-over of the work. */
+    rec->wake_min_ns = dtp_max64(DTP_WAKE_PAYS * wake_ns, rec->parallel_min_ns);
     atomic_store(&rec->call_min_ns, rec->wake_min_ns);
-    rec->parallel_min_ns = 4 * trip_ns > MIN_PARALLEL_NS ? 4 * trip_ns : MIN_PARALLEL_NS;
     rec->spin_ticks = !DTP_WITH_SPINNING ? 0 : spin_ns > 0 ? dtp_ticks_of_ns(spin_ns) : rec->wake_ticks;
 }
 
