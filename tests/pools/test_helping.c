@@ -13,7 +13,7 @@
 #include "support/streams.h"
 #include "support/watchdog.h"
 
-#define CLOSURE(name)                                                                                      \
+#define CLOSURE(name)                                                                                        \
     static dnnl_tp_status_t name(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in, \
                                  int nout, const dnnl_tp_host_arg_t *out)
 #define UNUSED (void)arg, (void)stop, (void)nin, (void)in, (void)nout, (void)out

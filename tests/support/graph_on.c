@@ -7,8 +7,8 @@
 
 enum { MOST_IN = 5, FILLED = 0x5a };
 
-bool test_graph_on(const place_t *at, dnnl_tp_op_kind_t kind, int nattr, const dnnl_tp_op_attr_t *attr, int nin,
-                   const test_tensor_t *in, unsigned constants, void *out, size_t bytes) {
+bool test_graph_on(const place_t *at, dnnl_tp_op_kind_t kind, int nattr, const dnnl_tp_op_attr_t *attr,
+                   int nin, const test_tensor_t *in, unsigned constants, void *out, size_t bytes) {
     dnnl_tp_graph_t g;
     dnnl_tp_executable_t e;
     dnnl_tp_stream_attr_t sa;
@@ -32,7 +32,8 @@ bool test_graph_on(const place_t *at, dnnl_tp_op_kind_t kind, int nattr, const d
     CHECK_OK(dnnl_tp_graph_output(g, y, NULL));
     CHECK_OK(dnnl_tp_stream_attr_create(&sa, dnnl_tp_cpu));
     if (at->pool) CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(sa, at->pool));
-    const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .stream_attr = test_engine_is_far(at->engine) ? NULL : sa};
+    const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
+                                         .stream_attr = test_engine_is_far(at->engine) ? NULL : sa};
     const dnnl_tp_status_t status = dnnl_tp_executable_compile(&e, g, at->engine, 0, NULL, &opts);
     const bool is_made = has_impl(at->engine, status);
     if (is_made) {

@@ -28,10 +28,16 @@ static number_t get(int type, const void *data, int64_t at) {
     number_t x = {.is_float = type <= F64};
     int32_t s;
     switch (type) {
-    case F32: memcpy(&f, p, sizeof f); x.f = (double)f; break;
+    case F32:
+        memcpy(&f, p, sizeof f);
+        x.f = (double)f;
+        break;
     case F64: memcpy(&x.f, p, sizeof x.f); break;
     case S64: memcpy(&x.i, p, sizeof x.i); break;
-    case S32: memcpy(&s, p, sizeof s); x.i = s; break;
+    case S32:
+        memcpy(&s, p, sizeof s);
+        x.i = s;
+        break;
     case S8: x.i = *(const int8_t *)p; break;
     case U8: x.i = *(const uint8_t *)p; break;
     default: x.i = *(const uint8_t *)p != 0; break;
@@ -42,7 +48,8 @@ static number_t get(int type, const void *data, int64_t at) {
 /* The ends of integers; most + 1 is a power of 2, as double. */
 static const struct {
     int64_t least, most;
-} ends[NTYPES] = {[S64] = {INT64_MIN, INT64_MAX}, [S32] = {INT32_MIN, INT32_MAX}, [S8] = {-128, 127}, [U8] = {0, 255}};
+} ends[NTYPES] = {
+    [S64] = {INT64_MIN, INT64_MAX}, [S32] = {INT32_MIN, INT32_MAX}, [S8] = {-128, 127}, [U8] = {0, 255}};
 
 static number_t converted(number_t x, int to) {
     number_t y = {.is_float = to <= F64};
@@ -54,16 +61,16 @@ static number_t converted(number_t x, int to) {
         y.i = x.is_float ? x.f != 0 : x.i != 0;
     } else if (x.is_float) {
         const long double t = truncl((long double)x.f);
-        y.i = isnan(x.f)                     ? 0
+        y.i = isnan(x.f)                         ? 0
               : t <= (long double)ends[to].least ? ends[to].least
               : t >= (long double)ends[to].most  ? ends[to].most
                                                  : (int64_t)t;
     } else {
         const uint64_t bits = (uint64_t)x.i; /* modulo 2^bits */
-        y.i = to == S64   ? x.i
-              : to == U8  ? (int64_t)(bits & 255)
-              : to == S8  ? (int64_t)((bits & 255) ^ 128) - 128
-                          : (int64_t)((bits & 0xffffffffu) ^ 0x80000000u) - INT64_C(0x80000000);
+        y.i = to == S64  ? x.i
+              : to == U8 ? (int64_t)(bits & 255)
+              : to == S8 ? (int64_t)((bits & 255) ^ 128) - 128
+                         : (int64_t)((bits & 0xffffffffu) ^ 0x80000000u) - INT64_C(0x80000000);
     }
     return y;
 }
@@ -75,8 +82,9 @@ static bool same(number_t x, number_t y) {
 
 /* Where conversions end: of each type its ends, powers of 2, and what is beside them. Returns how many. */
 static int64_t fill(int type, void *to) {
-    static const double bases[] = {0,       1,       127,     128,     255,     256,     32767,   32768,   65535,   65536,
-                                   0x1p24,  0x1p31,  0x1p32,  0x1p52,  0x1p53,  0x1p62,  0x1p63,  0x1p64,  3e38,    1e300};
+    static const double bases[] = {0,      1,      127,    128,    255,    256,    32767,
+                                   32768,  65535,  65536,  0x1p24, 0x1p31, 0x1p32, 0x1p52,
+                                   0x1p53, 0x1p62, 0x1p63, 0x1p64, 3e38,   1e300};
     static const double steps[] = {0, .25, .5, .75, 1, 1.5, 2};
     static const double special[] = {NAN, INFINITY, -0., 0x1p-149, 0x1p-126, 0x1p-1074, 1e-45, .49999999};
     int64_t n = 0;
@@ -112,20 +120,23 @@ static int64_t fill(int type, void *to) {
 
 static void check_pair(int from, int to, int64_t n, const void *x, bool is_constant) {
     uint64_t room[MOST];
-    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_to, dnnl_tp_op_attr_string, (int)strlen(names[to]), names[to]};
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_to, dnnl_tp_op_attr_string, (int)strlen(names[to]),
+                                    names[to]};
     const test_tensor_t in = {types[from], 1, {n}, x};
     int places_n;
     const place_t *at = places(&places_n);
     for (int p = 0; p < places_n; ++p) {
         if (at[p].threads != 1 && (at[p].threads != 3 || n < MOST / 2)) continue;
-        if (!test_graph_on(&at[p], dnnl_tp_op_type_cast, 1, &attr, 1, &in, is_constant, room, sizeof room)) continue;
+        if (!test_graph_on(&at[p], dnnl_tp_op_type_cast, 1, &attr, 1, &in, is_constant, room, sizeof room))
+            continue;
         for (int64_t i = 0; i < n; ++i) {
             const number_t want = converted(get(from, x, i), to), got = get(to, room, i);
             if (!same(got, want))
-                fail_msg("%s, %s: %s to %s, element %lld of %lld, %.17g / %lld: got %.17g / %lld, want %.17g / %lld",
+                fail_msg("%s, %s: %s to %s, element %lld of %lld, %.17g / %lld: got %.17g / %lld, want %.17g "
+                         "/ %lld",
                          at[p].name, is_constant ? "constant" : "fed", names[from], names[to], (long long)i,
-                         (long long)n, get(from, x, i).f, (long long)get(from, x, i).i, got.f, (long long)got.i,
-                         want.f, (long long)want.i);
+                         (long long)n, get(from, x, i).f, (long long)get(from, x, i).i, got.f,
+                         (long long)got.i, want.f, (long long)want.i);
         }
     }
 }

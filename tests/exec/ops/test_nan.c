@@ -34,7 +34,8 @@ static void fill(elements_t *x, dnnl_tp_data_type_t type, int64_t rows, int64_t 
     x->type = type;
     for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < cols; ++c)
-            set(x, r * cols + c, is_diagonal && r == c ? NAN : .05 + .9 * (double)((r * 7 + c * 5) % 11) / 11);
+            set(x, r * cols + c,
+                is_diagonal && r == c ? NAN : .05 + .9 * (double)((r * 7 + c * 5) % 11) / 11);
 }
 
 static bool wanted_place(const place_t *at) { return at->threads == 1 || at->threads == 3; }
@@ -57,8 +58,8 @@ static bool on_diagonal(int64_t i, int64_t cols) { return i / cols == i % cols; 
 static bool in_column(int64_t i, int64_t cols) { return i % cols == cols / 2; }
 static bool anywhere(int64_t i, int64_t cols) { return i < cols || cols == 0; }
 
-static void check(const op_t *op, dnnl_tp_data_type_t type, int64_t n, int nin, const test_tensor_t *in, int64_t results,
-                  int64_t cols, is_nan_t *is_nan) {
+static void check(const op_t *op, dnnl_tp_data_type_t type, int64_t n, int nin, const test_tensor_t *in,
+                  int64_t results, int64_t cols, is_nan_t *is_nan) {
     static elements_t y;
     int places_n;
     const place_t *at = places(&places_n);
@@ -66,11 +67,13 @@ static void check(const op_t *op, dnnl_tp_data_type_t type, int64_t n, int nin, 
         if (!wanted_place(&at[p]) || !wanted(&at[p], type, n)) continue;
         for (unsigned constants = 0; constants < 1u << nin; ++constants) {
             y.type = type;
-            if (!test_graph_on(&at[p], op->kind, op->nattr, op->attr, nin, in, constants, &y.at, sizeof y.at)) continue;
+            if (!test_graph_on(&at[p], op->kind, op->nattr, op->attr, nin, in, constants, &y.at, sizeof y.at))
+                continue;
             for (int64_t i = 0; i < results; ++i)
                 if (isnan(get(&y, i)) != is_nan(i, cols))
-                    fail_msg("%s, %s of %s, length %lld, constants %x: result %lld is %g", at[p].name, op->name,
-                             dnnl_tp_dt2str(type), (long long)n, constants, (long long)i, get(&y, i));
+                    fail_msg("%s, %s of %s, length %lld, constants %x: result %lld is %g", at[p].name,
+                             op->name, dnnl_tp_dt2str(type), (long long)n, constants, (long long)i,
+                             get(&y, i));
         }
     }
 }
@@ -88,7 +91,8 @@ static op_t unary_of(const dtp_op_row_t *row) {
     const dtp_op_field_t *f = dtp_op_fields(row, &n);
     for (int i = 0; i < n; ++i)
         if (f[i].key != DTP_ATTR_FIXED && f[i].needed)
-            op.attr[op.nattr++] = (dnnl_tp_op_attr_t){f[i].key, f[i].type, 1, strcmp(f[i].name, "max") ? &half : &one};
+            op.attr[op.nattr++] =
+                (dnnl_tp_op_attr_t){f[i].key, f[i].type, 1, strcmp(f[i].name, "max") ? &half : &one};
     return op;
 }
 
@@ -103,7 +107,8 @@ static void test_unary(void **state) {
             if (!dtp_ew_takes(((const dtp_alg_row_t *)row->param)->alg, types[t])) continue;
             for (int64_t n = 1; n <= LONGEST; n += n < 36 ? 1 : 3) {
                 fill(&x, types[t], n + 1, n, true);
-                check(&op, types[t], n, 1, &(test_tensor_t){types[t], 2, {n + 1, n}, &x.at}, (n + 1) * n, n, on_diagonal);
+                check(&op, types[t], n, 1, &(test_tensor_t){types[t], 2, {n + 1, n}, &x.at}, (n + 1) * n, n,
+                      on_diagonal);
             }
         }
     }
@@ -111,7 +116,8 @@ static void test_unary(void **state) {
 
 /* ---- Maxima and minima ------------------------------------------------------------------------------------ */
 
-static const op_t extremes[] = {{.kind = dnnl_tp_op_maximum, .name = "maximum"}, {.kind = dnnl_tp_op_minimum, .name = "minimum"}};
+static const op_t extremes[] = {{.kind = dnnl_tp_op_maximum, .name = "maximum"},
+                                {.kind = dnnl_tp_op_minimum, .name = "minimum"}};
 
 static void test_of_two(void **state) {
     (void)state;
@@ -127,14 +133,18 @@ static void test_of_two(void **state) {
                 fill(&y, type, n + 1, n, false);
                 for (int k = 0; k < 3; ++k) {
                     const test_tensor_t of = k == 0 ? other : k == 1 ? row : one;
-                    check(&extremes[e], type, n, 2, (const test_tensor_t[]){full, of}, (n + 1) * n, n, on_diagonal);
-                    check(&extremes[e], type, n, 2, (const test_tensor_t[]){of, full}, (n + 1) * n, n, on_diagonal);
+                    check(&extremes[e], type, n, 2, (const test_tensor_t[]){full, of}, (n + 1) * n, n,
+                          on_diagonal);
+                    check(&extremes[e], type, n, 2, (const test_tensor_t[]){of, full}, (n + 1) * n, n,
+                          on_diagonal);
                 }
                 fill(&x, type, n + 1, n, false);
                 fill(&y, type, 1, n, false);
                 set(&y, n / 2, NAN);
-                check(&extremes[e], type, n, 2, (const test_tensor_t[]){full, row}, (n + 1) * n, n, in_column);
-                check(&extremes[e], type, n, 2, (const test_tensor_t[]){row, full}, (n + 1) * n, n, in_column);
+                check(&extremes[e], type, n, 2, (const test_tensor_t[]){full, row}, (n + 1) * n, n,
+                      in_column);
+                check(&extremes[e], type, n, 2, (const test_tensor_t[]){row, full}, (n + 1) * n, n,
+                      in_column);
                 set(&y, 0, NAN);
                 check(&extremes[e], type, n, 2, (const test_tensor_t[]){full, one}, (n + 1) * n, 0, anywhere);
             }
@@ -189,7 +199,8 @@ static void test_over_all(void **state) {
 
 static int64_t kernel, stride, padding;
 static bool in_window(int64_t i, int64_t cols) {
-    const int64_t out = (cols + 2 * padding - kernel) / stride + 1, row = i / out, begin = i % out * stride - padding;
+    const int64_t out = (cols + 2 * padding - kernel) / stride + 1, row = i / out,
+                  begin = i % out * stride - padding;
     return row < cols && row >= begin && row < begin + kernel;
 }
 
@@ -209,8 +220,8 @@ static void test_windows(void **state) {
                                       {dnnl_tp_op_attr_pads_end, dnnl_tp_op_attr_s64, 1, &padding}}};
             const int64_t out = (n + 2 * padding - kernel) / stride + 1;
             fill(&x, dnnl_tp_f32, n + 1, n, true);
-            check(&op, dnnl_tp_f32, n, 1, &(test_tensor_t){dnnl_tp_f32, 3, {1, n + 1, n}, &x.at}, (n + 1) * out, n,
-                  in_window);
+            check(&op, dnnl_tp_f32, n, 1, &(test_tensor_t){dnnl_tp_f32, 3, {1, n + 1, n}, &x.at},
+                  (n + 1) * out, n, in_window);
         }
 }
 
@@ -248,9 +259,12 @@ static void test_fused(void **state) {
                                                         DNNL_TP_CONSTANT_COPY, NULL, NULL));
                     else CHECK_OK(dnnl_tp_graph_input(g, &v[i], NULL, dnnl_tp_f32, nd, i < 2 ? square : row));
                 }
-                CHECK_OK(dnnl_tp_graph_op(g, is_product ? dnnl_tp_op_matmul : dnnl_tp_op_add, "f", 2, v, 0, NULL, 1, &t));
-                CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_maximum, "low", 2, (dnnl_tp_value_t[]){t, v[2]}, 0, NULL, 1, &t));
-                CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_minimum, "high", 2, (dnnl_tp_value_t[]){v[3], t}, 0, NULL, 1, &t));
+                CHECK_OK(dnnl_tp_graph_op(g, is_product ? dnnl_tp_op_matmul : dnnl_tp_op_add, "f", 2, v, 0,
+                                          NULL, 1, &t));
+                CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_maximum, "low", 2, (dnnl_tp_value_t[]){t, v[2]}, 0,
+                                          NULL, 1, &t));
+                CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_minimum, "high", 2, (dnnl_tp_value_t[]){v[3], t}, 0,
+                                          NULL, 1, &t));
                 CHECK_OK(dnnl_tp_graph_output(g, t, NULL));
                 const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts};
                 if (has_impl(at[p].engine, dnnl_tp_executable_compile(&e, g, at[p].engine, 0, NULL, &opts))) {
@@ -260,8 +274,8 @@ static void test_fused(void **state) {
                                           : is_product  ? i / n == n / 2
                                                         : i / n == i % n;
                         if (isnan(y.at.f[i]) != want)
-                            fail_msg("%s: %d of %lld, element %lld is %g", at[p].name, k, (long long)n, (long long)i,
-                                     (double)y.at.f[i]);
+                            fail_msg("%s: %d of %lld, element %lld is %g", at[p].name, k, (long long)n,
+                                     (long long)i, (double)y.at.f[i]);
                     }
                     CHECK_OK(dnnl_tp_executable_destroy(e));
                 }
@@ -271,8 +285,8 @@ static void test_fused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_unary),    cmocka_unit_test(test_of_two),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_unary),     cmocka_unit_test(test_of_two),
                                        cmocka_unit_test(test_over_axes), cmocka_unit_test(test_over_all),
-                                       cmocka_unit_test(test_windows),  cmocka_unit_test(test_fused)};
+                                       cmocka_unit_test(test_windows),   cmocka_unit_test(test_fused)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }
