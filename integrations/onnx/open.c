@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,13 +33,27 @@ static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m) {
     return dtp_onnx_mark_shapes(m);
 }
 
+/* Whether the bytes are a model at all. What is none gets a text that says so, before what the scan finds in it. */
+static dnnl_tp_status_t scan(const uint8_t *data, size_t size, uint64_t max_bytes) {
+    enum { VERSION_TAG = 0x08, TEXT = 256 }; /* with the IR version models of all exporters begin */
+    static const char lfs[] = "version https://git-lfs.github.com/spec/";
+    if (size >= sizeof lfs && !memcmp(data, lfs, sizeof lfs - 1))
+        return dtp_onnx_fail(dnnl_tp_invalid_graph,
+                             "the file is a git-lfs pointer, not the model: git lfs pull brings that");
+    const dnnl_tp_status_t status = dtp_onnx_scan(data, size, &dtp_onnx__model_proto__descriptor, max_bytes);
+    if (status != dnnl_tp_invalid_graph || *data == VERSION_TAG) return status;
+    char text[TEXT];
+    (void)snprintf(text, sizeof text, "%s", dnnl_tp_last_error());
+    return dtp_onnx_fail(status, "this is not an ONNX file (%s)", text);
+}
+
 /* is_mapped: data are pages of a file. */
 static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size_t max_bytes,
                              const uint8_t *data, size_t size, bool is_mapped) {
     enum { MIB64 = 64 << 20, FIFTH = 5 };
     if (!size) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model is empty");
     if (!max_bytes) max_bytes = size + size / FIFTH + MIB64;
-    DTP_ONNX_TRY(dtp_onnx_scan(data, size, &dtp_onnx__model_proto__descriptor, max_bytes));
+    DTP_ONNX_TRY(scan(data, size, max_bytes));
     dnnl_tp_onnx_model_t m = dtp_onnx_allocator.alloc(NULL, sizeof *m);
     if (!m) return dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
     *m = (struct dnnl_tp_onnx_model){.allocator = dtp_onnx_allocator};

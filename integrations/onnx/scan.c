@@ -45,6 +45,11 @@ static dnnl_tp_status_t refuse(const scan_t *s, const uint8_t *at, const Protobu
                          what);
 }
 
+static const char *field_name(const ProtobufCMessageDescriptor *kind, uint64_t field) {
+    const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field(kind, (unsigned)field);
+    return f ? f->name : "field";
+}
+
 /* Bytes of the varint at p; 0: it does not end before `end`, or is too long. */
 static size_t varint(const uint8_t *p, const uint8_t *end, size_t most, uint64_t *value) {
     *value = 0;
@@ -154,6 +159,11 @@ static dnnl_tp_status_t message(scan_t *s, const uint8_t *p, const uint8_t *end,
             if (!head) return refuse(s, at, kind, "a number is cut off or too long");
             if (wire == BYTES) p += head;
             size = wire == BYTES ? (size_t)value : head;
+            if (wire == BYTES && value > (uint64_t)(end - p) && depth == 1)
+                return dtp_onnx_fail(dnnl_tp_invalid_graph,
+                                     "cut off at byte %zu: the %s of %llu bytes that begins at byte %zu is not whole",
+                                     (size_t)(end - s->begin), field_name(kind, field), (unsigned long long)value,
+                                     (size_t)(p - s->begin));
             if (wire == BYTES && value > (uint64_t)(end - p))
                 return refuse(s, at, kind, "a length reaches beyond the end of its message");
         } else if (wire != FIXED32 && wire != FIXED64) {

@@ -8,6 +8,7 @@ A session serves inputs of any shape that the model allows, and any number of Py
 Pool share its threads, and none is started beside them.
 """
 import ctypes as _c
+import errno as _errno
 import itertools as _itertools
 import operator as _operator
 import os as _os
@@ -124,7 +125,8 @@ class Session(_Here):
     deterministic: operators with side effects run in the model's order. fpmath: "strict", or "bf16": values between operators,
     and constant weights, may be kept in bfloat16; inputs and outputs stay as they are.
 
-    run() may be called by many threads at once. Raises Error and its kinds with the library's text.
+    run() may be called by many threads at once. Raises Error and its kinds with the library's text, and FileNotFoundError
+    where there is no such model.
     """
 
     def __init__(self, model, *, threads=1, pool=None, base_folder=None, profile=None, max_calls=16, deterministic=False,
@@ -144,6 +146,8 @@ class Session(_Here):
             self._model = _native.Handle("onnx_open_memory", "onnx_close", data, len(data), _c.byref(opts))
         else:
             files.append(_path("model", model))
+            if not _os.path.exists(files[0]):
+                raise FileNotFoundError(_errno.ENOENT, _os.strerror(_errno.ENOENT), model)
             self._model = _native.Handle("onnx_open", "onnx_close", files[0], _c.byref(opts))
         if self._profile is not None:
             self._check_profile(files)
@@ -272,7 +276,7 @@ class Session(_Here):
             deadline = _time.clock_gettime_ns(_time.CLOCK_MONOTONIC) + max(int(timeout * 1e9), 1)
             opts = _c.byref(_native.RunOpts(struct_size=_c.sizeof(_native.RunOpts), deadline_ns=deadline))
         _native.call("onnx_call_run", call.handle.value, pointers_in, pointers_out, opts)
-        return {p.name: a if a.dtype == p.dtype or p.name in out else a.astype(p.dtype)
+        return {p.name: a if p.dtype in (None, a.dtype) or p.name in out else a.astype(p.dtype)
                 for p, a in zip(self.outputs, results)}
 
     __call__ = run

@@ -109,6 +109,9 @@ class Error(RuntimeError):
         super().__init__(text)
         self.status = status
 
+    def __reduce__(self):
+        return type(self), (self.args[0], self.status)
+
 
 class OutOfMemory(Error, MemoryError):
     """There is not enough memory, or the plan exceeds its budget; nothing was changed."""

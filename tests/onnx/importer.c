@@ -338,13 +338,17 @@ static void test_bytes(void **state) {
     }
     put_model(&m, &inner, 8, 17);
     refused(&m, dnnl_tp_invalid_graph, "nested more than 64 deep");
-    /* A length beyond the end, a group, field 0, a wrong wire type, a field of the future, a zero byte in a name. */
+#define LFS "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 7\n"
+    /* A length beyond the end of the file or of a message, a pointer of Git LFS, a group, field 0, a wrong wire type, a field of the future, a zero byte in a name. */
     static const struct {
         const char *bytes;
         size_t n;
         const char *text;
-    } rows[] = {{"\x3a\xff\xff\xff\xff\x0f", 6, "reaches beyond"},
-                {"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "reaches beyond"},
+    } rows[] = {{"\x3a\xff\xff\xff\xff\x0f", 6, "cut off at byte 6: the graph of 4294967295 bytes that begins at byte 6"},
+                {"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "cut off at byte 11"},
+                {"\x3a\x02\x0a\x7f", 4, "reaches beyond"},
+                {"\x3a\x02\x0a\x7f", 4, "not an ONNX file"},
+                {LFS, sizeof LFS - 1, "a git-lfs pointer"},
                 {"\x0b\x0c", 2, "wire type"},
                 {"\x02\x00", 2, "tag"},
                 {"\x08", 1, "number is cut off"},

@@ -44,6 +44,11 @@ def relu(kind=FLOAT, result=None):
     return model(node("Relu", ["x"], ["y"]), value(11, "x", kind, [2, "n"]), value(12, "y", result or kind, [2, "n"]))
 
 
+def untyped():
+    """y = Identity(x), x {2} of int64; nothing is said of y but its name."""
+    return model(node("Identity", ["x"], ["y"]), value(11, "x", INT64, [2]), text(12, text(1, "y")))
+
+
 def product():
     """y = MatMul(a, b), a {m, k}, b {k, n}."""
     return model(node("MatMul", ["a", "b"], ["y"]), value(11, "a", FLOAT, ["m", "k"]), value(11, "b", FLOAT, ["k", "n"]),

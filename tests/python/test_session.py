@@ -230,6 +230,26 @@ class Failures(unittest.TestCase):
                 with self.assertRaisesRegex(TypeError, "cannot be copied or pickled"):
                     function(mine)
 
+    def test_errors_travel(self):
+        for kind in dnnl_tp.Error, dnnl_tp.InvalidArgument, dnnl_tp.OutOfMemory, dnnl_tp.Unimplemented, dnnl_tp.DeadlineExceeded:
+            for error in pickle.loads(pickle.dumps(kind("why", 7))), copy.copy(kind("why", 7)):
+                self.assertEqual((type(error), str(error), error.status), (kind, "why", 7))
+
+    def test_no_model(self):
+        with self.assertRaises(FileNotFoundError) as caught:
+            dnnl_tp.Session("nowhere/m.onnx")
+        self.assertEqual(caught.exception.filename, "nowhere/m.onnx")
+        with self.assertRaisesRegex(dnnl_tp.InvalidArgument, "git-lfs pointer"):
+            dnnl_tp.Session(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n")
+        with self.assertRaisesRegex(dnnl_tp.InvalidArgument, "cut off at byte"):
+            dnnl_tp.Session(models.relu()[:-30])
+
+    def test_outputs_without_a_type(self):
+        s = dnnl_tp.Session(models.untyped())
+        x = np.array([2**53 + 1, 7], np.int64)
+        y = s.run({"x": x})["y"]
+        self.assertEqual((y.dtype, y.tolist()), (np.int64, x.tolist()))
+
     def test_strings(self):
         s = dnnl_tp.Session(models.relu(models.STRING))
         with self.assertRaisesRegex(NotImplementedError, "input 'x' has elements of a type that is not implemented"):
@@ -267,7 +287,7 @@ for _ in range(10):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
     def test_models(self):
-        with self.assertRaises(dnnl_tp.Error) as caught:
+        with self.assertRaises(FileNotFoundError) as caught:
             dnnl_tp.Session("/does/not/exist.onnx")
         self.assertIn("exist.onnx", str(caught.exception))
         with self.assertRaises(ValueError):
