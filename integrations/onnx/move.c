@@ -143,7 +143,7 @@ val_t *dtp_cv_stack(cv_t *cv, int n, val_t *const *x, int axis) {
             return NULL;
         }
         for (int d = 0, k = 0; d <= x[i]->info.ndims; ++d) dims[d] = d == axis ? 1 : x[i]->info.dims[k++];
-        parts[i] = dtp_cv_reshape(cv, x[i], x[i]->info.ndims + 1, dims);
+        parts[i] = dtp_cv_reshape_keeping(cv, x[i], x[i]->info.ndims + 1, dims, dtp_cv_leading(axis));
     }
     return cv->status ? NULL : dtp_cv_concat(cv, axis, n, parts);
 }

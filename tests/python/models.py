@@ -44,6 +44,16 @@ def relu(kind=FLOAT, result=None):
     return model(node("Relu", ["x"], ["y"]), value(11, "x", kind, [2, "n"]), value(12, "y", result or kind, [2, "n"]))
 
 
+def one(op, results=1, **floats):
+    """y0, y1, ... = op(x) with attributes that are floats, x {n}."""
+    attributes = b"".join(text(5, text(1, name) + varint(2 << 3 | 5) + struct.pack("<f", f) + number(20, 1))
+                          for name, f in floats.items())
+    names = [f"y{i}" for i in range(results)]
+    body = text(1, "x") + b"".join(text(2, n) for n in names)
+    return model(text(1, body + text(4, op) + attributes), value(11, "x", FLOAT, ["n"]),
+                 b"".join(text(12, text(1, n)) for n in names))
+
+
 def untyped():
     """y = Identity(x), x {2} of int64; nothing is said of y but its name."""
     return model(node("Identity", ["x"], ["y"]), value(11, "x", INT64, [2]), text(12, text(1, "y")))

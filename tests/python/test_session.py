@@ -244,6 +244,18 @@ class Failures(unittest.TestCase):
         with self.assertRaisesRegex(dnnl_tp.InvalidArgument, "cut off at byte"):
             dnnl_tp.Session(models.relu()[:-30])
 
+    def test_edges_of_the_range(self):
+        x = np.array([3e38, -3e38, 1.5, -1.5, 0, np.inf, -np.inf, np.nan], np.float32)
+        for alpha in .1, 1., 3.:
+            y = dnnl_tp.Session(models.one("Celu", alpha=alpha)).run({"x": x})["y0"]
+            wanted = np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0).astype(np.float64) / alpha))
+            np.testing.assert_allclose(y, wanted, 1e-6)
+        s = dnnl_tp.Session(models.one("DynamicQuantizeLinear", 3))
+        y = s.run({"x": np.zeros(5, np.float32)})
+        self.assertEqual((y["y0"].tolist(), y["y1"].tolist(), y["y2"].tolist()), ([0] * 5, 1, 0))
+        y = s.run({"x": np.array([0, 255], np.float32)})
+        self.assertEqual((y["y0"].tolist(), y["y1"].tolist(), y["y2"].tolist()), ([0, 255], 1, 0))
+
     def test_outputs_without_a_type(self):
         s = dnnl_tp.Session(models.untyped())
         x = np.array([2**53 + 1, 7], np.int64)

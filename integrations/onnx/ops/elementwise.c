@@ -54,14 +54,17 @@ void dtp_onnx_selu(cv_t *cv) {
                              dtp_cv_scalar(cv, type_of(cv), (double)gamma)));
 }
 
-/* x > 0 ? x : alpha (exp(x / alpha) - 1), which is alpha elu(x / alpha) */
+/* max(x, 0) + alpha elu(min(x, 0) / alpha): a quotient of large x could leave the range. */
 void dtp_onnx_celu(cv_t *cv) {
     const float alpha = dtp_cv_float(cv, "alpha", 1.f);
     if (!(alpha > 0)) dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'alpha' is not above 0");
-    val_t *a = dtp_cv_scalar(cv, type_of(cv), (double)alpha);
-    val_t *x = dtp_cv_binary(cv, dnnl_tp_op_divide, cv->in[0], a);
+    val_t *a = dtp_cv_scalar(cv, type_of(cv), (double)alpha), *zero = dtp_cv_scalar(cv, type_of(cv), 0);
+    val_t *x = dtp_cv_binary(cv, dnnl_tp_op_minimum, cv->in[0], zero);
+    x = dtp_cv_binary(cv, dnnl_tp_op_divide, x, a);
     x = dtp_cv_unary_with(cv, dnnl_tp_op_elu, x, dnnl_tp_op_attr_alpha, 1.f, -1, 0);
-    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, x, a));
+    x = dtp_cv_binary(cv, dnnl_tp_op_multiply, x, a);
+    val_t *above = dtp_cv_binary(cv, dnnl_tp_op_maximum, cv->in[0], zero);
+    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, x, above));
 }
 
 /* x / (1 + |x|) */

@@ -103,6 +103,9 @@ void dtp_onnx_dynamic_quantize(cv_t *cv) {
     }
     val_t *scale = dtp_cv_binary(cv, dnnl_tp_op_subtract, range[1], range[0]);
     scale = dtp_cv_binary(cv, dnnl_tp_op_divide, scale, dtp_cv_scalar(cv, dnnl_tp_f32, most));
+    /* A tensor of zeros has any scale: 1, as ONNX Runtime has it. */
+    scale = dtp_cv_select(cv, dtp_cv_binary(cv, dnnl_tp_op_equal, scale, dtp_cv_scalar(cv, dnnl_tp_f32, 0)),
+                          dtp_cv_scalar(cv, dnnl_tp_f32, 1), scale);
     val_t *zero = dtp_cv_binary(cv, dnnl_tp_op_subtract, dtp_cv_scalar(cv, dnnl_tp_f32, 0),
                                 dtp_cv_binary(cv, dnnl_tp_op_divide, range[0], scale));
     zero = saturated(cv, zero, NULL, dnnl_tp_u8);
