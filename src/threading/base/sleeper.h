@@ -42,8 +42,9 @@ typedef struct {
 static inline void dtp_resume(dtp_resume_t resume) {
     if (resume.fn) resume.fn(resume.arg);
 }
-/* listens: a poke that was noted ends this sleep, which is that of a rest, and stays noted until the owner goes on. Other sleeps leave it to the rest: while the
- * owner sleeps for its turn, the poke may be for the run that another thread executes, and that rests next. */
+/* listens: true for the sleep of a resting run: a poke that was noted ends it at once, and stays noted until the
+ * owner goes on. Any other sleep keeps the poke for the next rest, because it may be meant for a run that another
+ * thread executes. */
 static inline void dtp_sleeper_set(dtp_sleeper_t *sleeper, _Atomic uint32_t *word, uint32_t from, uint32_t to,
                                    bool listens) {
     dtp_lock(&sleeper->lock);
