@@ -7,7 +7,7 @@
 
 #include "common/base/half.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/attention.h"
+#include "common/problems/graph/attention.h"
 #include "support/tensor.h"
 #include "support/upload.h"
 #include "threading/base/parallel.h"

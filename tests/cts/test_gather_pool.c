@@ -6,8 +6,8 @@
 
 #include "common/base/half.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/gather.h"
-#include "common/problems/pool_normalize.h"
+#include "common/problems/graph/gather.h"
+#include "common/problems/graph/pool_normalize.h"
 #include "support/tensor.h"
 #include "support/upload.h"
 #include "threading/base/parallel.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/attention.h"
-#include "common/problems/gather.h"
+#include "common/problems/graph/attention.h"
+#include "common/problems/graph/gather.h"
 #include "common/problems/window.h"
 #include "support/problems.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/gather.h"
+#include "common/problems/graph/gather.h"
 #include "gpu/driver/cu_api.h"
 #include "support/check.h"
 #include "support/upload.h"

@@ -6,7 +6,7 @@
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/binary.h"
 #include "common/problems/eltwise.h"
-#include "common/problems/pool_normalize.h"
+#include "common/problems/graph/pool_normalize.h"
 #include "common/problems/reduction.h"
 #include "cpu/simd/vops.h"
 #include "gpu/device/view.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/pointwise.h"
+#include "common/problems/graph/pointwise.h"
 #include "exec/run/executable.h"
 #include "gpu/gpu_world.h"
 #include "support/check.h"
@@ -22,7 +22,7 @@ static const int sources[DTP_PW_COUNT] = {
     [DTP_PW_select] = 3,
     [DTP_PW_cast] = 1,
 #define DTP_PW(name, nsrc, types, result, expression) [DTP_PW_##name] = nsrc,
-#include "common/problems/pointwise.inc"
+#include "common/problems/graph/pointwise.inc"
 };
 
 /* ---- Data ---------------------------------------------------------------------------------------------- */

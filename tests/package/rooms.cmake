@@ -33,7 +33,8 @@ list(REMOVE_DUPLICATES arrows)
 foreach(room IN LISTS rooms)
   list(LENGTH in_${room} n)
   if(n GREATER most)
-    string(APPEND bad "src/${room} holds ${n} files, ${most} at most\n")
+    string(APPEND bad "src/${room} holds ${n} files, ${most} at most: move a part with one theme into a folder below it, "
+      "such as common/kinds/norms, and add that folder to doc/rooms.dot\n")
   endif()
 endforeach()
 

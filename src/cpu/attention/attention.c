@@ -9,7 +9,7 @@
 
 #include "common/base/half.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/attention.h"
+#include "common/problems/graph/attention.h"
 #include "threading/base/parallel.h"
 
 /* Floats of a block of transposed keys: a part of the second-level cache. */

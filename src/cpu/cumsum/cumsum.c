@@ -2,7 +2,7 @@
  * they are written. Lines are shared among threads, a line never is. */
 #include "common/base/half.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/cumsum.h"
+#include "common/problems/graph/cumsum.h"
 #include "threading/base/parallel.h"
 
 enum { CUMSUM_COLUMNS = 64 }; /* of one pass along a line of rows: their sums stay in the first cache */

@@ -2,7 +2,7 @@
 #include "common/base/scalar.h"
 #include "common/layout/zero_pad.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/cumsum.h"
+#include "common/problems/graph/cumsum.h"
 
 static bool is_integer(dnnl_tp_data_type_t dt) { return dt == dnnl_tp_s32 || dt == dnnl_tp_s64; }
 

@@ -4,7 +4,7 @@
  * All ids are checked before anything is written; where the kernel cannot fail (data_error.h), those outside the table
  * are clamped. The table may have any served type; dst has the same, f32 or bf16. Rows are dense in the last dim. */
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/gather.h"
+#include "common/problems/graph/gather.h"
 #include "cpu/simd/vops.h"
 #include "threading/base/parallel.h"
 

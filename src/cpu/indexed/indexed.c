@@ -3,7 +3,7 @@
  * All ids are checked before anything is written; where the kernel cannot fail (data_error.h), those outside are limited.
  * Gathers share rows among threads. Scatters share the loops that data_strides tell apart: rows that may meet stay on one
  * thread, in their order, so that the last one wins and sums do not depend on the number of threads. */
-#include "common/problems/indexed.h"
+#include "common/problems/graph/indexed.h"
 
 #include "common/primitive/data_error.h"
 #include "common/primitive/primitive_desc.h"

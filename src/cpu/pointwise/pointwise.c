@@ -1,6 +1,6 @@
 /* Functions of tensors of any strides, element by element. The tensors are walked as a box of loops; a kernel takes the
  * innermost one, with steps of 1 or 0 elements as constants that the compiler sees. */
-#include "common/problems/pointwise.h"
+#include "common/problems/graph/pointwise.h"
 
 #include "common/primitive/primitive_desc.h"
 #include "cpu/elementwise/boxes.h"
@@ -68,13 +68,13 @@ typedef void pointwise_row_t(int64_t n, char *to, const char *const *src, const 
 
 #define ROW(type, fn, nsrc, result, expression) ROW_##nsrc(fn, type, TO_##result(type), expression)
 #define DTP_PW(name, nsrc, types, result, expression) FOR_##types(ROW, name, nsrc, result, expression)
-#include "common/problems/pointwise.inc"
+#include "common/problems/graph/pointwise.inc"
 
 enum { NTYPES = dnnl_tp_s64 + 1 };
 static pointwise_row_t *const rows[DTP_PW_COUNT][NTYPES] = {
 #define ENTRY(type, fn) [DTP_PW_##fn][dnnl_tp_##type] = row_##fn##_##type,
 #define DTP_PW(name, nsrc, types, result, expression) FOR_##types(ENTRY, name)
-#include "common/problems/pointwise.inc"
+#include "common/problems/graph/pointwise.inc"
 };
 
 /* ---- Selections, by the size of an element ----------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  * fail (data_error.h). Rows are added in their order, one sequence per
  * item of work. */
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/pool_normalize.h"
+#include "common/problems/graph/pool_normalize.h"
 #include "cpu/simd/vops.h"
 #include "threading/base/parallel.h"
 

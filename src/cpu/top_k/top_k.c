@@ -1,6 +1,6 @@
 /* Positions of the k best elements of lines; k = 1 is the argument of the maximum. Lines are shared among threads: for
  * k = 1 columns side by side, else one line at a time through a heap of k positions. */
-#include "common/problems/top_k.h"
+#include "common/problems/graph/top_k.h"
 
 #include "common/primitive/primitive_desc.h"
 #include "threading/base/parallel.h"

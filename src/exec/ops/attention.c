@@ -3,7 +3,7 @@
 
 #include "exec/ops/ops.h"
 
-#include "common/problems/attention.h"
+#include "common/problems/graph/attention.h"
 
 DTP_ATTR(heads, 0x10000) /**< attention */
 DTP_ATTR(scale, 0x10001) /**< attention */

@@ -82,7 +82,7 @@ static inline dtp_step_arg_t dtp_written_arg(const dtp_lower_t *l, int v) {
 /* A step that applies an element-wise function. */
 dnnl_tp_status_t dtp_lower_eltwise(dtp_lower_t *l, const dtp_ir_node_t *n, int from, int to,
                                    dnnl_tp_alg_kind_t alg, float alpha, float beta);
-/* A step that applies a function of common/problems/pointwise.h to all inputs (pointwise.c). */
+/* A step that applies a function of common/problems/graph/pointwise.h to all inputs (pointwise.c). */
 dnnl_tp_status_t dtp_lower_pointwise(dtp_lower_t *l, dtp_ir_node_t *n, int fn);
 /* The result is the same elements as the first input: a view of it where that can be. */
 dnnl_tp_status_t dtp_lower_alias(dtp_lower_t *l, dtp_ir_node_t *n);

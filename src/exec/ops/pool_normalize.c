@@ -1,7 +1,7 @@
 /* The mean of each sequence, divided by its norm. */
 #include "exec/ops/ops.h"
 
-#include "common/problems/pool_normalize.h"
+#include "common/problems/graph/pool_normalize.h"
 
 typedef struct {
     dtp_op_attrs_t base;

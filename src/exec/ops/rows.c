@@ -1,5 +1,5 @@
 /* The table of operators, made from ops.inc. */
-#include "common/problems/pointwise.h"
+#include "common/problems/graph/pointwise.h"
 #include "exec/ops/ops.h"
 
 #define NAMED(name) dnnl_tp_op_##name, #name

@@ -1,5 +1,5 @@
 /* Attention per head on the device: host half. */
-#include "common/problems/attention.h"
+#include "common/problems/graph/attention.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Gather of rows on the device: host half. */
-#include "common/problems/gather.h"
+#include "common/problems/graph/gather.h"
 
 #include "gpu/device/post_ops.h"
 #include "gpu/gather/gather_args.h"

@@ -1,6 +1,6 @@
 /* Functions of graphs, element by element, on the device: comparisons, selections, functions of numbers, changes of types. Any plain
  * layouts that broadcast. */
-#include "common/problems/pointwise.h"
+#include "common/problems/graph/pointwise.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-/* The functions of common/problems/pointwise.inc, selections, changes of types. A thread moves a run of elements, or, in kernels
+/* The functions of common/problems/graph/pointwise.inc, selections, changes of types. A thread moves a run of elements, or, in kernels
  * whose names end in _each, one element of any strides. */
-#include "common/problems/pointwise_functions.h"
+#include "common/problems/graph/pointwise_functions.h"
 #include "gpu/pointwise/angles.cuh"
 #include "gpu/pointwise/pointwise_args.h"
 
@@ -96,7 +96,7 @@ DTP_DEVICE void apply(int function, const T (&xs)[N], const T (&ys)[N], R (&zs)[
             }                                                                                            \
         }                                                                                                \
         break;
-#include "common/problems/pointwise.inc"
+#include "common/problems/graph/pointwise.inc"
     default: break;
     }
 }

@@ -1,5 +1,5 @@
 /* Mean over sequences and normalisation on the device: host half. */
-#include "common/problems/pool_normalize.h"
+#include "common/problems/graph/pool_normalize.h"
 
 #include "gpu/device/post_ops.h"
 #include "gpu/pool_normalize/pool_normalize_args.h"

@@ -9,7 +9,7 @@
 
 #include "common/base/half.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/cumsum.h"
+#include "common/problems/graph/cumsum.h"
 #include "threading/base/parallel.h"
 #include "exec/graph/graph.h"
 

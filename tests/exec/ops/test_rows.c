@@ -12,7 +12,7 @@
 #include "support/upload.h"
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
-#include "common/problems/pointwise.h"
+#include "common/problems/graph/pointwise.h"
 #include "exec/ops/ops.h"
 
 enum { SIDE = 4, ELEMS = SIDE * SIDE, MOST = 8, MOST_ATTRS = 10 };

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/attention.h"
-#include "common/problems/gather.h"
-#include "common/problems/pool_normalize.h"
+#include "common/problems/graph/attention.h"
+#include "common/problems/graph/gather.h"
+#include "common/problems/graph/pool_normalize.h"
 #include "support/check.h"
 #include "support/upload.h"
 

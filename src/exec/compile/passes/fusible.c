@@ -1,7 +1,7 @@
 /* Which fusions the engine takes. It is asked once with a small problem of the kind: an implementation takes it or not, so no
  * list of types stands here. What only a reference would take is not worth it: there operators one by one are as fast,
  * and round as they say. */
-#include "common/problems/attention.h"
+#include "common/problems/graph/attention.h"
 #include "common/problems/binary.h"
 #include "common/problems/convolution.h"
 #include "common/problems/matmul.h"

@@ -1,5 +1,5 @@
 /* Running sums along a dimension. */
-#include "common/problems/cumsum.h"
+#include "common/problems/graph/cumsum.h"
 #include "exec/ops/ops.h"
 
 DTP_ATTR(exclusive, 0x10003) /**< 1: sums leave out the place itself (bool) */

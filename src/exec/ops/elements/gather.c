@@ -1,7 +1,7 @@
 /* Rows of a table by number; of a list: elements. */
 #include "exec/ops/ops.h"
 
-#include "common/problems/gather.h"
+#include "common/problems/graph/gather.h"
 
 static dnnl_tp_status_t gather_infer(const dtp_infer_t *c) {
     const info_t *t = c->in[0], *ids = c->in[1];

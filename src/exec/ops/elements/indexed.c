@@ -1,6 +1,6 @@
 /* Elements by computed positions: take and gather_elements (along an axis), gather_nd, and scatters, which put rows into a
  * copy of a tensor. One kernel serves them: what differs is the arithmetic of positions. */
-#include "common/problems/indexed.h"
+#include "common/problems/graph/indexed.h"
 #include "exec/ops/ops.h"
 
 DTP_ATTR(batch_dims, 0x10009) /**< leading dimensions that positions and data share (s64) */

@@ -1,6 +1,6 @@
-/* Functions of one to three tensors, broadcast, that no public primitive has (common/problems/pointwise.inc): comparisons,
+/* Functions of one to three tensors, broadcast, that no public primitive has (common/problems/graph/pointwise.inc): comparisons,
  * selections, functions of integers, trigonometry. */
-#include "common/problems/pointwise.h"
+#include "common/problems/graph/pointwise.h"
 #include "exec/ops/ops.h"
 
 static dnnl_tp_status_t pointwise_infer(const dtp_infer_t *c) {

@@ -1,5 +1,5 @@
 /* Positions of the largest or smallest elements along a dimension. */
-#include "common/problems/top_k.h"
+#include "common/problems/graph/top_k.h"
 #include "exec/ops/ops.h"
 
 DTP_ATTR(k, 0x10006)        /**< how many (s64) */

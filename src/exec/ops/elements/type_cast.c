@@ -1,5 +1,5 @@
 /* The elements in another type. */
-#include "common/problems/pointwise.h"
+#include "common/problems/graph/pointwise.h"
 #include "exec/ops/ops.h"
 
 DTP_ATTR(to, 0x10005) /**< type of the result: f32, f64, s64, s32, s8, u8 or boolean (string) */

@@ -12,7 +12,7 @@ typedef enum {
     DTP_PW_select,
     DTP_PW_cast,
 #define DTP_PW(name, nsrc, types, result, expression) DTP_PW_##name,
-#include "common/problems/pointwise.inc"
+#include "common/problems/graph/pointwise.inc"
     DTP_PW_COUNT
 } dtp_pointwise_fn_t;
 

@@ -1,5 +1,5 @@
-/* Gathers and scatters: tables. The problem is made and checked by exec/ops/indexed.c. */
-#include "common/problems/indexed.h"
+/* Gathers and scatters: tables. The problem is made and checked by exec/ops/elements/indexed.c. */
+#include "common/problems/graph/indexed.h"
 
 static const dtp_field_t indexed_fields[] = {
     DTP_FIELD(dtp_indexed_desc_t, what, S32),

@@ -1,5 +1,5 @@
 /* Pooling with normalisation: tables. The problem is made and checked by exec/compile/lowering. */
-#include "common/problems/pool_normalize.h"
+#include "common/problems/graph/pool_normalize.h"
 
 static const dtp_field_t pool_normalize_fields[] = {
     DTP_FIELD(dtp_pool_normalize_desc_t, epsilon, F32),

@@ -1,5 +1,5 @@
-/* Running sums: tables. The problem is made and checked by exec/ops/cumsum.c. */
-#include "common/problems/cumsum.h"
+/* Running sums: tables. The problem is made and checked by exec/ops/elements/cumsum.c. */
+#include "common/problems/graph/cumsum.h"
 
 static const dtp_field_t cumsum_fields[] = {
     DTP_FIELD(dtp_cumsum_desc_t, exclusive, S32), DTP_FIELD(dtp_cumsum_desc_t, reverse, S32),

@@ -1,5 +1,5 @@
 /* Gather: tables. The problem is made and checked by exec/compile/lowering. */
-#include "common/problems/gather.h"
+#include "common/problems/graph/gather.h"
 
 static const dtp_field_t gather_fields[] = {DTP_INPUT(dtp_gather_desc_t, table, DNNL_TP_ARG_WEIGHTS),
                                             DTP_INPUT(dtp_gather_desc_t, ids, DNNL_TP_ARG_SRC),

@@ -1,5 +1,5 @@
-/* Functions of graphs, element by element: tables. The problem is made and checked by exec/ops/pointwise.c. */
-#include "common/problems/pointwise.h"
+/* Functions of graphs, element by element: tables. The problem is made and checked by exec/ops/elements/pointwise.c. */
+#include "common/problems/graph/pointwise.h"
 
 static const dtp_field_t pointwise_fields[] = {DTP_FIELD(dtp_pointwise_desc_t, fn, S32),
                                                DTP_INPUT(dtp_pointwise_desc_t, src0, DNNL_TP_ARG_SRC_0),
@@ -26,7 +26,7 @@ static const struct {
     result_t result;
 } functions[DTP_PW_COUNT] = {
 #define DTP_PW(name, nsrc, types, result, expression) [DTP_PW_##name] = {SET_##types, result},
-#include "common/problems/pointwise.inc"
+#include "common/problems/graph/pointwise.inc"
 };
 
 bool dtp_pointwise_takes(int fn, dnnl_tp_data_type_t type) {

@@ -1,5 +1,5 @@
 /* Attention: tables. The problem is made and checked by exec/compile/lowering. */
-#include "common/problems/attention.h"
+#include "common/problems/graph/attention.h"
 
 static const dtp_field_t attention_fields[] = {
     DTP_FIELD(dtp_attention_desc_t, heads, S32),

@@ -3,7 +3,7 @@
 #define DTP_COMMON_PROBLEMS_POINTWISE_H
 
 #include "common/primitive/op_desc.h"
-#include "common/problems/pointwise_functions.h"
+#include "common/problems/graph/pointwise_functions.h"
 
 /* Does a function of pointwise.inc take sources of this type? Is its result boolean? */
 bool dtp_pointwise_takes(int fn, dnnl_tp_data_type_t type);

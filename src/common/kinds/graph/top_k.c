@@ -1,5 +1,5 @@
-/* Positions of the largest elements: tables. The problem is made and checked by exec/ops/top_k.c. */
-#include "common/problems/top_k.h"
+/* Positions of the largest elements: tables. The problem is made and checked by exec/ops/elements/top_k.c. */
+#include "common/problems/graph/top_k.h"
 
 static const dtp_field_t top_k_fields[] = {
     DTP_FIELD(dtp_top_k_desc_t, smallest, S32), DTP_FIELD(dtp_top_k_desc_t, last, S32),
