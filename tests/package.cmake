@@ -35,6 +35,9 @@ package_test(deb full)
 package_test(cross full)
 set_tests_properties(package_install package_deb package_cross PROPERTIES COST 30)
 
+add_test(NAME package_names COMMAND python3 ${package_dir}/names.py ${PROJECT_SOURCE_DIR})
+set_tests_properties(package_names PROPERTIES LABELS quick SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+
 # doc_code(PAGE FILE): the first block of C of a page, for tests/readme to compile as it is printed there.
 function(doc_code page file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${page})

@@ -11,9 +11,9 @@ static const struct {
     const char *message;
     uint32_t field;
 } known_fields[] = {
-    {"NodeProto", 8},      /* overload: function.c reads it */
+    {"NodeProto", 8},      /* overload: import.c reads it */
     {"NodeProto", 9},      /* metadata_props */
-    {"FunctionProto", 11}, /* attribute_proto: function.c refuses functions that have it */
+    {"FunctionProto", 11}, /* attribute_proto: import.c refuses functions that have it */
     {"FunctionProto", 12}, /* value_info: shapes are inferred */
     {"FunctionProto", 13}, /* overload */
     {"FunctionProto", 14}, /* metadata_props */

@@ -152,7 +152,7 @@ typedef struct {
 #define DTP_UKR_SET(a, b, sum, set, isa) extern const dtp_ukr_set_t set;
 #include "cpu/ukr/ukr_sets.inc"
 
-/* Tiles that exist: DTP_GEMM_UKR(types, mr, nv, isa). */
+/* Tiles that exist: X(types, mr, nv, isa). */
 #define DTP_UKR_ROWS6(X, nv, isa) \
     X(f32, 1, nv, isa)            \
     X(f32, 2, nv, isa) X(f32, 3, nv, isa) X(f32, 4, nv, isa) X(f32, 5, nv, isa) X(f32, 6, nv, isa)

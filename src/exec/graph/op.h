@@ -87,7 +87,7 @@ typedef struct {
     const void *attrs; /* of the class */
     int nin, nout;
     const dnnl_tp_tensor_info_t *const *in; /* NULL: absent */
-    const int64_t *const *known; /* by input: its elements, if they are known (dtp_known); else NULL */
+    const int64_t *const *known; /* by input: its elements, if they are known (dtp_known_of); else NULL */
     dnnl_tp_tensor_info_t *out;  /* zeros at first */
 } dtp_infer_t;
 

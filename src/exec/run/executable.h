@@ -78,7 +78,7 @@ typedef struct {
     int nsections;
     const int
         *sections;   /* nsections + 1 step numbers: within a section all steps of a slice run back to back */
-    int offsets_ref; /* index into dtp_exec.offsets, -1: slices are fixed */
+    int offsets_ref; /* index into offsets of the executable, -1: slices are fixed */
     int64_t units;   /* rows or batch entries; packed: rows at most */
     int64_t seqs;    /* packed: number of sequences */
     int nslices;     /* fixed slices: the first `larger` have slice + 1 units */

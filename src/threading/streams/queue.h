@@ -122,7 +122,7 @@ struct dtp_queue {
 #define DTP_QUEUE_CLOSED ((int64_t)1 << 62)
 #define DTP_QUEUE_LAST_ENDS ((int64_t)1 << 61)
 
-/* owner: what dtp_sync_snapshot calls the queue by. */
+/* owner: what sync.h knows the queue by. */
 dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const void *owner, int priority);
 void dtp_queue_release(dtp_queue_t *queue); /* a reference of the memory */
 /* Never blocks, never allocates. One submitter at a time. Items behind a failed one are skipped. */

@@ -1,4 +1,4 @@
-/* What the tool of tests has recorded of ranges (nvtx_tool.c), which a test finds by its name in the loaded library. */
+/* What the tool of tests has recorded of ranges (libnvtxtool.c), which a test finds by its name in the loaded library. */
 #ifndef TESTS_GPU_NVTX_TOOL_H
 #define TESTS_GPU_NVTX_TOOL_H
 
