@@ -124,7 +124,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_deconvolution_forward_primitive_desc_cr
  * @param src_desc any shape
  * @param dst_desc the same shape; any = src's layout
  * @param softmax_axis 0 to ndims - 1
- * @param attr NULL = defaults; post-operations eltwise, binary
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
@@ -144,7 +144,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
  * @param stat_desc f32, src's dimensions without the last; NULL or any = derived
  * @param epsilon added to the variance
  * @param flags dnnl_tp_normalization_flags_t bits: use_global_stats, use_scale, use_shift, rms_norm
- * @param attr NULL = defaults; post-operations eltwise, binary
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
