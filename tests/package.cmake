@@ -35,6 +35,8 @@ package_test(deb full)
 package_test(cross full)
 set_tests_properties(package_install package_deb package_cross PROPERTIES COST 30)
 
+add_test(NAME package_results COMMAND python3 ${PROJECT_SOURCE_DIR}/scripts/results check)
+set_tests_properties(package_results PROPERTIES LABELS quick)
 add_test(NAME package_names COMMAND python3 ${package_dir}/names.py ${PROJECT_SOURCE_DIR})
 set_tests_properties(package_names PROPERTIES LABELS quick SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 

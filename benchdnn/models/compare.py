@@ -9,9 +9,12 @@ embeddings, in f32. Run it through the script `compare`, which brings what it ne
   compare all        the four
 """
 import argparse
+import csv
+import importlib
 import math
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,7 +32,15 @@ MAX_DIFFERENCE, MIN_COSINE = 2e-5, .999999  # between f32 outputs of unit length
 MAX_DIFFERENCE_BF16, MIN_COSINE_BF16 = 2e-2, .998
 ORACLE_LINES = 16  # in one float64 evaluation
 POOLS = ("own", "builtin")
+MODES = "best of four modes of ONNX Runtime and OpenVINO"
 FRESH, FIRST_BAR = 20, 1.2  # executables; first run by second
+
+
+def version_of(module, name):
+    return f"{name} {importlib.import_module(module).__version__.split('-')[0]}"
+
+
+PEERS = {"ort": lambda: version_of("onnxruntime", "ONNX Runtime"), "ov": lambda: version_of("openvino", "OpenVINO")}
 
 
 def make_ids(path, inputs, batch, tokens, vocabulary=30522, seed=0):
@@ -106,6 +117,10 @@ class Compare:
                     ratio[name] = float(np.median([x / y for x, y in zip(medians[a], medians[b])]))
                     geo.setdefault((threads, name, "medians"), []).append(ratio[name])
                     geo.setdefault((threads, name, "minima"), []).append(least[a] / least[b])
+                for k, peer in peers.items():
+                    self.o.rows_out.add(threads=threads, type="bf16" if self.o.bf16 else "f32", row=f"{batch} x {tokens}", unit="ms",
+                                        ours=float(np.median(medians["own"])), ours_best=least["own"], peer=PEERS[k](),
+                                        theirs=float(np.median(medians[peer])), theirs_best=least[peer], ratio=ratio[f"{peer}/own"])
                 print(f"{batch:>4} x {tokens:<3}" + "".join(f" {np.median(x):9.3f}" for x in medians.values()) + " |" +
                       "".join(f" {ratio[n]:7.2f}" for n, _, _ in pairs) +
                       f" | {sides[0].cpu / sides[0].wall:8.2f} {worst:8.1g} | " + " ".join(f"{x:.3f}" for x in least.values()), flush=True)
@@ -141,6 +156,10 @@ class Compare:
                 if s.name.startswith("ours"):
                     ratio = float(np.median([a / b for a, b in zip(rates[s.name], rates[best])]))
                     tail = float(np.median([p * 1e-9 * rate / clients for p, rate in zip(s.p99, rates[s.name])]))
+                    if s.name == "ours/own":
+                        self.o.rows_out.add(threads=threads, type="f32", row=f"sentence encoder, {clients} client{'s' * (clients > 1)} of "
+                                            f"{tokens} tokens", unit="runs/s", ours=median[s.name], peer=MODES, theirs=median[best],
+                                            ratio=ratio)
                     line += f" ratio {ratio:5.2f} (best: {best}) p99 / (C / rate) {tail:5.2f} by round, {p99 * 1e-3 / (clients / median[s.name]):.2f} of all"
                 print(line, flush=True)
             for s in sides:
@@ -206,6 +225,27 @@ def cpu_name():
         return "unknown processor"
 
 
+class Csv:
+    """Rows in the columns of scripts/results, for `scripts/results add`; nothing without a path."""
+
+    COLUMNS = "isa threads type row unit ours ours_best peer theirs theirs_best ratio ratio_best command".split()
+
+    def __init__(self, path):
+        self.file = open(path, "w", newline="", encoding="utf-8") if path else None
+        if self.file:
+            self.writer = csv.DictWriter(self.file, self.COLUMNS, restval="", lineterminator="\n")
+            self.writer.writeheader()
+
+    def add(self, **row):
+        if self.file:
+            command = re.sub(r" --csv[= ]\S+", "", " ".join(sys.argv[1:]))
+            limits = "".join(f"{k}={os.environ[k]} " for k in ("DNNL_TP_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA") if k in os.environ)
+            isa = os.environ.get("DNNL_TP_MAX_CPU_ISA", "")
+            self.writer.writerow({"isa": isa, "command": f"{limits}benchdnn/models/compare {command}",
+                                  **{k: f"{v:.5g}" if isinstance(v, float) else v for k, v in row.items()}})
+            self.file.flush()
+
+
 def rows(text):
     return [tuple(int(v) for v in row.split("x")) for row in text.split(",")]
 
@@ -222,7 +262,9 @@ def arguments(p, rounds, block_ms, in_bf16):
     p.add_argument("--block-ms", type=int, default=block_ms)
     p.add_argument("--cpus", type=numbers, default=sorted(os.sched_getaffinity(0))[:2], help="processors all sides share")
     p.add_argument("--bf16", action="store_true", help=f"{in_bf16}: both sides in bf16; ONNX Runtime has no such mode")
+    p.add_argument("--csv", metavar="FILE", help="writes the rows for `scripts/results add CLASS FILE`")
     options = p.parse_args()
+    options.rows_out = Csv(options.csv)
     if options.bf16 and options.what != in_bf16:
         p.error(f"--bf16 is for {in_bf16}")
     os.sched_setaffinity(0, options.cpus)

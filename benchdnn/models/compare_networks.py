@@ -20,7 +20,7 @@ import time
 import numpy as np
 import onnx
 
-from compare import arguments, cpu_name, make_ids
+from compare import MODES as BEST_MODE, PEERS, arguments, cpu_name, make_ids
 from lockstep import Side, take_turns
 from networks import MODELS, NAMES, here, prepare, root, varied
 from seeded import free_batch, load
@@ -76,6 +76,9 @@ class Compare:
                 ratios = [min(v[1:]) / v[0] for v in (median, least)]
                 if name in NAMES:
                     geo.setdefault(threads, []).append(ratios)
+                for s, m, x in list(zip(sides, median, least))[1:]:
+                    self.o.rows_out.add(threads=threads, type="bf16" if self.o.bf16 else "f32", row=name, unit="ms", ours=median[0],
+                                        ours_best=least[0], peer=PEERS[s.name](), theirs=m, theirs_best=x)
                 print(f"{name:>24} " + " ".join(f"{s.name} {m:.4g} ({x:.4g})" for s, m, x in zip(sides, median, least)) +
                       f"  ratio {ratios[0]:.2f} ({ratios[1]:.2f})", flush=True)
                 for s in sides:
@@ -103,6 +106,9 @@ class Compare:
                 ratios = [min(f(took["ort"]), f(took["ov"])) / f(took["ours"]) for f in (np.median, min)]
                 if name in NAMES:
                     geo.append(ratios)
+                for k in kinds[1:]:
+                    self.o.rows_out.add(threads=threads, type="f32", row=name, unit="ms", ours=float(np.median(took["ours"])),
+                                        ours_best=min(took["ours"]), peer=PEERS[k](), theirs=float(np.median(took[k])), theirs_best=min(took[k]))
                 print(f"{name:>24} " + " ".join(f"{k} {np.median(t):.4g} ({min(t):.4g})" for k, t in took.items()) +
                       f"  ratio {ratios[0]:.2f} ({ratios[1]:.2f})", flush=True)
             if geo:
@@ -121,6 +127,8 @@ class Compare:
                 best = max(MODES, key=rate.get)
                 ratio = float(np.median([a / b for a, b in zip(rates["ours"], rates[best])]))
                 p99 = {s.name: float(np.quantile(s.samples, .99)) * 1e-6 for s in sides}
+                self.o.rows_out.add(threads=threads, type="f32", row=f"{name}, {clients} client{'s' * (clients > 1)}", unit="runs/s",
+                                    ours=rate["ours"], peer=BEST_MODE, theirs=rate[best], ratio=ratio)
                 print(f"{name:>24} {clients} clients: " + " ".join(f"{n} {rate[n]:.1f}/s" for n in rate) +
                       f"  ratio {ratio:.2f} (best: {best}); p99 ours {p99['ours']:.3g} ms, {best} {p99[best]:.3g} ms; "
                       f"cpu/wall {sides[0].cpu / sides[0].wall:.2f}", flush=True)
