@@ -294,7 +294,8 @@ typedef enum {
     dnnl_tp_cpu_isa_avx2 = 0x7,              /**< With FMA and F16C. */
     dnnl_tp_cpu_isa_avx512_core = 0x27,      /**< AVX-512 F, BW, VL, DQ. */
     dnnl_tp_cpu_isa_avx512_core_vnni = 0x67, /**< And VNNI. */
-    dnnl_tp_cpu_isa_avx512_core_bf16 = 0xe7  /**< And BF16. */
+    /** And BF16. Products of bf16 use its instructions even where the processor is faster in f32, as Intel's are. */
+    dnnl_tp_cpu_isa_avx512_core_bf16 = 0xe7
 } dnnl_tp_cpu_isa_t;
 
 /** A dimension, a stride or an offset, in elements. */

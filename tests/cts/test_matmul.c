@@ -471,6 +471,35 @@ static void dispatch(void **state) {
     }
 }
 
+/* Where the processor is slower at bf16 products, those that multiply in f32 come first, each is listed once, and a clone
+ * stays with its implementation. */
+static void order_where_bf16_is_slow(void **state) {
+    (void)state;
+    const target_t *t = &targets[NTARGETS - 1];
+    if (!t->engine) skip();
+    static const char *const fast[] = {"ukr:avx512_bf16", "ukr:avx512"}, *const slow[] = {"ukr:avx512", "ukr:avx512_bf16"};
+    const unsigned isa = t->engine->isa;
+    for (int is_slow = 0; is_slow < 2; ++is_slow) {
+        t->engine->isa = is_slow ? isa | DTP_ISA_SLOW_BF16 : isa & ~(unsigned)DTP_ISA_SLOW_BF16;
+        dnnl_tp_memory_desc_t md;
+        dnnl_tp_primitive_desc_t pd, clone;
+        const dnnl_tp_dims_t dims = {16, 16};
+        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_bf16, dnnl_tp_ab));
+        CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, t->engine, md, md, NULL, md, NULL));
+        for (int i = 0; i < 2; ++i) {
+            assert_string_equal(pd->impl->name, (is_slow ? slow : fast)[i]);
+            CHECK_OK(dnnl_tp_primitive_desc_clone(&clone, pd));
+            assert_ptr_equal(clone->impl, pd->impl);
+            CHECK_OK(dnnl_tp_primitive_desc_destroy(clone));
+            CHECK_OK(dnnl_tp_primitive_desc_next_impl(pd));
+        }
+        assert_string_equal(pd->impl->name, "ukr:avx2");
+        CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+        CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+    }
+    t->engine->isa = isa;
+}
+
 /* src and weights of bf16: every kernel serves them, and what it packs. */
 static void bf16_operands(void **state) {
     operands = dnnl_tp_bf16;
@@ -497,7 +526,7 @@ int main(void) {
         cmocka_unit_test(special_values), cmocka_unit_test(rows_mode),
         cmocka_unit_test(runtime_dims),   cmocka_unit_test(threads),
         cmocka_unit_test(any_is_packed),  cmocka_unit_test(dispatch),
-        cmocka_unit_test(bf16_operands),
+        cmocka_unit_test(bf16_operands),  cmocka_unit_test(order_where_bf16_is_slow),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

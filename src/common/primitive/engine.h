@@ -18,7 +18,8 @@ enum {
     DTP_ISA_AVX2 = 1,   /* with FMA and F16C */
     DTP_ISA_AVX512 = 2, /* F, BW, VL, DQ */
     DTP_ISA_AVX512_VNNI = 4,
-    DTP_ISA_AVX512_BF16 = 8
+    DTP_ISA_AVX512_BF16 = 8,
+    DTP_ISA_SLOW_BF16 = 16 /* its products take longer than f32's; no implementation needs this bit */
 };
 /* What exists once for each instruction set: <name>__avx512 or <name>__avx2, as the bits allow, else `other`. */
 #if DTP_X64

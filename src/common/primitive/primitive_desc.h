@@ -70,7 +70,7 @@ struct dnnl_tp_primitive_desc {
     size_t op_size;
     dtp_attr_t *attr; /* owned copy; binary post-op descriptors of format any get resolved */
     const dtp_impl_t *impl;
-    int impl_index;  /* in the engine's list */
+    int impl_index;  /* in the engine's order of its list */
     int num_threads; /* resolved, >= 1 */
     uint64_t pool_flags;
     void *plan;                              /* impl->plan_size bytes, zeroed before pd_init */

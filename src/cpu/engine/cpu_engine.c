@@ -23,6 +23,8 @@ unsigned dtp_cpu_isa_bits(void) {
         bits |= DTP_ISA_AVX512;
     if ((bits & DTP_ISA_AVX512) && __builtin_cpu_supports("avx512vnni")) bits |= DTP_ISA_AVX512_VNNI;
     if ((bits & DTP_ISA_AVX512) && __builtin_cpu_supports("avx512bf16")) bits |= DTP_ISA_AVX512_BF16;
+    /* Intel's vdpbf16ps has half the rate of two f32 multiply-adds (doc/performance.md). */
+    if ((bits & DTP_ISA_AVX512_BF16) && __builtin_cpu_is("intel")) bits |= DTP_ISA_SLOW_BF16;
 #endif
     return bits;
 }
@@ -33,6 +35,8 @@ static unsigned limit_of(dnnl_tp_cpu_isa_t isa) {
     case dnnl_tp_cpu_isa_avx2: return DTP_ISA_AVX2;
     case dnnl_tp_cpu_isa_avx512_core: return DTP_ISA_AVX2 | DTP_ISA_AVX512;
     case dnnl_tp_cpu_isa_avx512_core_vnni: return DTP_ISA_AVX2 | DTP_ISA_AVX512 | DTP_ISA_AVX512_VNNI;
+    case dnnl_tp_cpu_isa_avx512_core_bf16: /* asked for by name: its products come first everywhere */
+        return DTP_ISA_AVX2 | DTP_ISA_AVX512 | DTP_ISA_AVX512_VNNI | DTP_ISA_AVX512_BF16;
     default: return ~0u;
     }
 }
