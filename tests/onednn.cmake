@@ -1,5 +1,5 @@
-# Programs for oneDNN (tests/onednn), renamed as doc/porting.md says, compile here and compute what they should; where
-# oneDNN is at hand (scripts/get_peers), the programs as they stand run on it, and the outputs agree.
+# Programs for oneDNN (tests/onednn), renamed as doc/porting.md says, and unchanged through include/dnnl_tp/compat, compile
+# here and compute what they should; where oneDNN is at hand (scripts/get_peers), the programs as they stand run on it, and the outputs agree.
 file(GLOB onednn_programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/onednn/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/onednn/*.c)
 set(onednn_peer ${PROJECT_SOURCE_DIR}/build/peers)
 set(onednn_missing)
@@ -19,8 +19,15 @@ foreach(file IN LISTS onednn_programs)
   add_executable(onednn_${name} ${CMAKE_CURRENT_BINARY_DIR}/onednn/${name}${extension})
   target_link_libraries(onednn_${name} PRIVATE dnnl_tp_static dnnl_tp_build_flags m)
   target_compile_options(onednn_${name} PRIVATE -Wpedantic -Wconversion)
-  add_test(NAME onednn_${name} COMMAND onednn_${name})
-  set_tests_properties(onednn_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+  add_executable(onednn_${name}_unchanged ${file})
+  # The folder of compat alone, as a program has it that knows nothing of this library.
+  target_include_directories(onednn_${name}_unchanged PRIVATE ${PROJECT_BINARY_DIR}/include/dnnl_tp/compat)
+  target_link_libraries(onednn_${name}_unchanged PRIVATE $<LINK_ONLY:dnnl_tp_static> dnnl_tp_build_flags m)
+  target_compile_options(onednn_${name}_unchanged PRIVATE -Wpedantic -Wconversion)
+  foreach(form IN ITEMS "" _unchanged)
+    add_test(NAME onednn_${name}${form} COMMAND onednn_${name}${form})
+    set_tests_properties(onednn_${name}${form} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+  endforeach()
   if(onednn_missing)
     add_test(NAME onednn_${name}_peer COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: ${onednn_missing}")
   else()

@@ -314,14 +314,6 @@ typedef dnnl_tp_dim_t dnnl_tp_dims_t[DNNL_TP_MAX_NDIMS];
 /** The library allocates and owns the buffer. */
 #define DNNL_TP_MEMORY_ALLOCATE ((void *)(size_t)-1)
 
-/* Bits of dnnl_tp_version_t::cpu_runtime. */
-#define DNNL_TP_RUNTIME_NONE 0u       /**< No runtime. */
-#define DNNL_TP_RUNTIME_SEQ 1u        /**< The calling thread. */
-#define DNNL_TP_RUNTIME_OMP 2u        /**< OpenMP. */
-#define DNNL_TP_RUNTIME_TBB 4u        /**< oneTBB. */
-#define DNNL_TP_RUNTIME_THREADPOOL 8u /**< The pool of the stream. */
-#define DNNL_TP_RUNTIME_CUDA 2048u    /**< NVIDIA GPUs, through the CUDA driver. */
-
 /** Version and configuration of the library. */
 typedef struct {
     int major;            /**< Changes with the ABI. */

@@ -61,6 +61,17 @@ foreach(header IN ITEMS oneapi/dnnl_tp/dnnl_tp.hpp dnnl_tp.hpp oneapi/dnnl_tp/dn
   run(${CXX_COMPILER} -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I${tree}/include ${WORK_DIR}/renamed.cpp)
 endforeach()
 
+# One that is not renamed needs one folder and no other, in C and in C++.
+foreach(header IN ITEMS oneapi/dnnl/dnnl.h dnnl.h oneapi/dnnl/dnnl_config.h oneapi/dnnl/dnnl_threadpool.h)
+  file(WRITE ${WORK_DIR}/unchanged.c "#include \"${header}\"\nint main(void) { return DNNL_RUNTIME_THREADPOOL != 8u; }\n")
+  run(${C_COMPILER} -std=c11 -Wall -Wextra -Werror -fsyntax-only -I${tree}/include/dnnl_tp/compat ${WORK_DIR}/unchanged.c)
+endforeach()
+foreach(header IN ITEMS oneapi/dnnl/dnnl.hpp dnnl.hpp oneapi/dnnl/dnnl_threadpool.hpp dnnl_threadpool.hpp)
+  file(WRITE ${WORK_DIR}/unchanged.cpp "#include \"${header}\"\nnamespace dnnl { using mine = memory::desc; }\n")
+  run(${CXX_COMPILER} -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I${tree}/include/dnnl_tp/compat
+    ${WORK_DIR}/unchanged.cpp)
+endforeach()
+
 # The adapters, as source.
 foreach(header IN ITEMS std_thread/dnnl_tp_std_thread.hpp common/dnnl_tp_run_helpers.hpp session_json/dnnl_tp_session_json.h)
   file(WRITE ${WORK_DIR}/adapter.cpp "#include <${header}>\n")
