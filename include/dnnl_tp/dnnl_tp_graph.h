@@ -143,6 +143,17 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dn
  * @return success; invalid_arguments (a region's handle, a compiled graph); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_set_name(dnnl_tp_graph_t graph, const char *name);
 
+/** Lets a graph share its constants with another one: equal constants are held once, what compilations make from them
+ * (folded operators, packed weights, copies on devices) is made once, and executables lend each other working memory. Meant
+ * for graphs of one model with different sizes. What only one of the graphs needs is freed with it; the graphs may be
+ * destroyed in any order. A borrowed constant counts as equal to others at its address: its bytes are the same while any
+ * of these graphs has it. Thread-compatible for `graph`, thread-safe for `with`.
+ *
+ * @param graph the whole graph, without inputs, constants and operators
+ * @param with any graph; it may be compiled, and is not kept alive
+ * @return success; invalid_arguments (the graph has values, or a handle is none). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_share(dnnl_tp_graph_t graph, const_dnnl_tp_graph_t with);
+
 /** Drops the caller's handle; executables and the constants they share stay alive. Thread-safe.
  *
  * @param graph NULL or a graph

@@ -113,6 +113,8 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
     explicit graph(detail::either<engine::kind> kind = dnnl_tp_cpu) { create(dnnl_tp_graph_create, kind); }
     /** Names it, for errors and traces; before it is compiled. */
     void set_name(const char *name) { check(dnnl_tp_graph_set_name(get(), name)); }
+    /** Shares constants, and what is made from them, with another graph; before it has values. */
+    void share(const graph &with) { check(dnnl_tp_graph_share(get(), with.get())); }
     /** A graph from a file in text form. */
     static graph read(const char *path, const dnnl_tp_graph_read_opts_t *opts = nullptr) {
         dnnl_tp_graph_t h = nullptr;

@@ -88,6 +88,7 @@ typedef struct {
     dnnl_tp_value_t *outputs; /**< Out, if not NULL: number in the graph of each output of the model. */
     const dnnl_tp_tensor_info_t *const
         *shapes; /**< By input of the model, NULL = none: sizes for the dimensions that are still open. */
+    const_dnnl_tp_graph_t share; /**< A graph to share constants with (dnnl_tp_graph_share()); NULL = none. */
 } dnnl_tp_onnx_graph_opts_t;
 
 /** Opens a model file. Thread-safe.

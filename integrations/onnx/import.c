@@ -427,7 +427,8 @@ dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_
     DTP_ONNX_TRY(dnnl_tp_graph_create(&im.root, o->kind ? o->kind : dnnl_tp_cpu));
     im.graph = im.root;
     dtp_import_memory_init(&im.memory);
-    const dnnl_tp_status_t status = build(&im, o);
+    dnnl_tp_status_t status = o->share ? dnnl_tp_graph_share(im.root, o->share) : dnnl_tp_success;
+    if (!status) status = build(&im, o);
     dtp_fold_end(&im);
     dtp_import_memory_free(&im.memory);
     if (status) (void)dnnl_tp_graph_destroy(im.root);

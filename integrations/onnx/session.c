@@ -5,7 +5,8 @@
  * and the counts, never an import, a compilation or a run.
  *
  * A graph serves all shapes whose key has the same head: which inputs were given, and the determining elements. Where a
- * graph with open sizes is refused, each set of shapes gets a graph of its own, whose sizes are all known (by_shape). */
+ * graph with open sizes is refused, each set of shapes gets a graph of its own, whose sizes are all known (by_shape). All
+ * graphs share constants and packed weights: `weights`, a graph without values, keeps them from the first on. */
 #include "onnx/dnnl_tp_onnx_session.h"
 #include "onnx/model.h"
 
@@ -46,6 +47,7 @@ struct dnnl_tp_onnx_session {
     dnnl_tp_onnx_session_opts_t opts;
     dnnl_tp_stream_attr_t attr;
     int nin, nout;
+    dnnl_tp_graph_t weights;
     pthread_mutex_t lock;
     seat_t *seats; /* that no run uses now */
     model_graph_t *graphs;
@@ -103,6 +105,7 @@ static void session_unref(session_t *s) {
         release(x);
     }
     (void)dnnl_tp_stream_attr_destroy(s->attr);
+    (void)dnnl_tp_graph_destroy(s->weights);
     (void)dnnl_tp_onnx_close(s->model);
     (void)pthread_mutex_destroy(&s->lock);
     release(s);
@@ -200,6 +203,7 @@ dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_session_t *session, dn
     s->nout = (int)model->proto->graph->n_output;
     dnnl_tp_status_t status = opts->stream_attr ? dnnl_tp_stream_attr_clone(&s->attr, opts->stream_attr)
                                                 : dnnl_tp_stream_attr_create(&s->attr, dnnl_tp_cpu);
+    if (!status) status = dnnl_tp_graph_create(&s->weights, dnnl_tp_cpu);
     seat_t *first = NULL; /* it keeps engine and trace alive, too */
     if (!status) status = seat_take(s, &first);
     if (status) session_unref(s);
@@ -344,7 +348,8 @@ static dnnl_tp_status_t import(session_t *s, request_t *r, bool with_sizes, mode
                                    .max_bytes = s->opts.max_bytes,
                                    .inputs = g->inputs,
                                    .outputs = g->outputs,
-                                   .shapes = with_sizes ? shapes : NULL};
+                                   .shapes = with_sizes ? shapes : NULL,
+                                   .share = s->weights};
     for (int i = 0; i < s->nin; ++i) {
         const dnnl_tp_onnx_port_t *port = &r->ports[i];
         if (is_value(r, i))

@@ -17,7 +17,7 @@
 static void exec_free(dtp_object_t *obj) {
     dtp_exec_t *e = (dtp_exec_t *)obj;
     dtp_run_free_all(e);
-    if (e->may_lend) dtp_lent_leave(&e->graph->lent);
+    if (e->may_lend) dtp_lent_leave(&e->graph->store->lent);
     dtp_async_free_all(e);
     dtp_frames_free_all(e);
     for (int i = 0; i < e->nsteps && e->has_primitives; ++i)
@@ -34,10 +34,8 @@ static dnnl_tp_status_t upload_constants(dtp_lower_t *l) {
     dnnl_tp_status_t status = dnnl_tp_success;
     for (int i = 0; i < l->nbufs && status == dnnl_tp_success; ++i) {
         dtp_buf_t *b = &l->bufs[i];
-        void *handle = NULL;
         if (b->kind != DTP_BUF_CONST || b->first < 0 || !b->bytes) continue;
-        status = dtp_graph_upload(g, l->engine, b->data, b->bytes, &handle);
-        b->data = handle;
+        status = dtp_graph_upload(g, l->engine, b->data, b->bytes, &b->data);
     }
     return status;
 }
@@ -209,7 +207,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     e->engine = dtp_object_retain(engine);
     e->device = engine->device;
     e->by_stream = !dtp_engine_can(engine, DTP_ENGINE_HOST_READABLE);
-    e->may_lend = DTP_WITH_LENDING && !e->by_stream && dtp_lent_enter(&g->lent, engine->allocator);
+    e->may_lend = DTP_WITH_LENDING && !e->by_stream && dtp_lent_enter(&g->store->lent, engine->allocator);
     e->num_threads = num_threads;
     e->nin = selection ? selection->nfeeds : g->ninputs;
     e->nout = selection ? selection->nfetches : g->noutputs;

@@ -103,18 +103,12 @@ static dnnl_tp_status_t add_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *val
         looked_into ? dtp_arena_alloc(&g->arena, sizeof *known * (size_t)dtp_info_nelems(&info)) : NULL;
     if (!copy || !kept || !constant || (looked_into && !known)) return dnnl_tp_out_of_memory;
     if (looked_into) dtp_known_of(&info, data, known);
-    void *owned = NULL;
-    if (mode == DNNL_TP_CONSTANT_COPY || bytes == 0) {
-        owned = dtp_alloc(g->base.obj.allocator, bytes ? bytes : 1, DTP_CACHE_LINE);
-        if (!owned) return dtp_no_memory(bytes);
-        if (bytes) memcpy(owned, data, bytes);
-        data = owned;
-    }
+    constant->source = dtp_store_hold(g->store, data, bytes, mode == DNNL_TP_CONSTANT_COPY || bytes == 0);
+    if (!constant->source) return dnnl_tp_out_of_memory;
     dtp_gvalue_t *v = dtp_graph_push_value(g, graph->region, kept, copy);
-    v->data = data;
+    v->data = constant->source->data;
     v->known = known;
     v->constant = constant;
-    constant->owned = owned;
     if (mode == DNNL_TP_CONSTANT_BORROW) {
         constant->drop = drop;
         constant->drop_arg = arg;

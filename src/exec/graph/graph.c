@@ -1,46 +1,9 @@
-/* Handles of graphs and their lifetime; derived constants. Building: build.c, region.c. */
+/* Handles of graphs and their lifetime. Building: build.c, region.c. */
 #include "exec/graph/graph.h"
 
 #include "common/primitive/engine.h"
 
 #include <stdatomic.h>
-
-/* ---- Derived constants ------------------------------------------------------------------------------- */
-
-static unsigned bucket_of(const uint8_t *key, size_t size) {
-    return (unsigned)(dtp_hash_bytes(key, size) >> 32) % DTP_DERIVED_BUCKETS;
-}
-
-const dtp_derived_t *dtp_derived_find(const dtp_graph_t *graph, const void *key, size_t size) {
-    for (const dtp_derived_t *d = graph->derived[bucket_of(key, size)]; d; d = d->next)
-        if (d->key_size == size && !memcmp(d->key, key, size)) return d;
-    return NULL;
-}
-
-const dtp_derived_t *dtp_derived_add(dtp_graph_t *graph, const void *key, size_t size, const void *data) {
-    dtp_derived_t *d = dtp_arena_alloc(&graph->derived_arena, sizeof *d + size);
-    if (!d) return NULL;
-    dtp_derived_t **bucket = &graph->derived[bucket_of(key, size)];
-    d->id = ((int64_t)1 << 32) + graph->next_id++; /* beside the numbers of values */
-    d->data = data;
-    d->key_size = size;
-    memcpy(d->key, key, size);
-    d->next = *bucket;
-    atomic_signal_fence(memory_order_release); /* a forked child may find the lock held: futex.h */
-    *bucket = d;
-    return d;
-}
-
-void *dtp_derived_alloc(dtp_graph_t *graph, size_t bytes) {
-    struct dtp_blob *b = dtp_alloc(graph->base.obj.allocator, DTP_CACHE_LINE + bytes, DTP_CACHE_LINE);
-    if (!b) {
-        (void)dtp_no_memory(DTP_CACHE_LINE + bytes);
-        return NULL;
-    }
-    b->next = graph->blobs;
-    graph->blobs = b;
-    return (char *)b + DTP_CACHE_LINE;
-}
 
 /* ---- Lifetime ---------------------------------------------------------------------------------------- */
 
@@ -51,20 +14,16 @@ static void graph_free(dtp_object_t *obj) {
         dtp_object_release(g);
         return;
     }
+    if (g->store) dtp_store_leave(g->store, g);
     for (int i = 0; i < g->nvalues; ++i) {
         const dtp_gconstant_t *c = g->values[i].constant;
         if (!c) continue;
-        dtp_free(g->base.obj.allocator, c->owned);
+        dtp_store_let_go(g->store, c->source);
         if (c->drop) c->drop(c->drop_arg);
     }
     for (int i = 0; i < g->nnodes; ++i)
         if (g->nodes[i].drop) g->nodes[i].drop(g->nodes[i].arg);
-    for (struct dtp_blob *b = g->blobs, *next; b; b = next) {
-        next = b->next;
-        dtp_free(g->base.obj.allocator, b);
-    }
-    dtp_graph_drop_uploads(g);
-    dtp_arena_free(&g->derived_arena);
+    dtp_object_release(g->store);
     dtp_arena_free(&g->arena);
 }
 
@@ -78,9 +37,10 @@ dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_engine_kin
     g->base.root = g;
     g->kind = kind;
     dtp_arena_init(&g->arena, g->base.obj.allocator);
-    dtp_arena_init(&g->derived_arena, g->base.obj.allocator);
+    g->store = dtp_store_create(g->base.obj.allocator);
     dnnl_tp_status_t status =
-        dtp_arena_grow(&g->arena, (void **)&g->regions, &g->cap_regions, 1, sizeof *g->regions);
+        !g->store ? dnnl_tp_out_of_memory
+                  : dtp_arena_grow(&g->arena, (void **)&g->regions, &g->cap_regions, 1, sizeof *g->regions);
     if (status != dnnl_tp_success) {
         dtp_object_release(g);
         DTP_RETURN(status);
@@ -111,6 +71,18 @@ dnnl_tp_status_t dnnl_tp_graph_set_name(dnnl_tp_graph_t graph, const char *name)
     const char *copy = name && *name ? dtp_arena_text(&graph->root->arena, name) : NULL;
     if (name && *name && !copy) DTP_RETURN(dnnl_tp_out_of_memory);
     graph->root->name = copy;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_graph_share(dnnl_tp_graph_t graph, const_dnnl_tp_graph_t with) {
+    DTP_TRY(dtp_graph_check_open(graph));
+    DTP_REQUIRE_HANDLE(with, DTP_OBJ_GRAPH);
+    dtp_graph_t *g = graph->root;
+    DTP_REQUIRE(!g->nvalues, BAD_PARAM, "the graph has %d values; it shares from the begin or never",
+                g->nvalues);
+    dtp_store_t *own = g->store;
+    g->store = dtp_object_retain(with->root->store);
+    dtp_object_release(own);
     return dnnl_tp_success;
 }
 

@@ -1,13 +1,11 @@
-/* The graph as its user builds it: values, operators, regions, constants; and the constants that its
- * executables share.
+/* The graph as its user builds it: values, operators, regions, constants.
  *
  * Values and nodes of all regions and functions stand in one table each, those of the root handle: a value's
  * number is unique in the whole graph. A region is closed when the operator that owns it is added, so what it
  * reads from outside was made before, and the order of nodes is an order in which they may run.
  *
- * Built by one thread; frozen by the first compilation that succeeds; from then on only the cache of
- * derived constants and the lent blocks change, each under its own lock. Executables retain their graph.
- * Compilation works on a copy: see ir.h. */
+ * Built by one thread; frozen by the first compilation that succeeds; from then on only the store changes, which has
+ * what executables share (store.h). Executables retain their graph. Compilation works on a copy: see ir.h. */
 #ifndef DTP_EXEC_GRAPH_GRAPH_H
 #define DTP_EXEC_GRAPH_GRAPH_H
 
@@ -15,12 +13,11 @@
 #include "common/base/scalar.h"
 #include "common/base/arena.h"
 #include "exec/graph/op.h"
-#include "exec/graph/lent.h"
-#include "threading/base/futex.h"
+#include "exec/graph/store.h"
 
 /* What a constant leaves to be done at the end of the graph. */
 typedef struct {
-    void *owned; /* copy that the graph frees */
+    dtp_source_t *source; /* of the store */
     void (*drop)(void *);
     void *drop_arg;
     const char *recipe; /* read from a text: how it made the data, NULL */
@@ -88,17 +85,6 @@ typedef struct {
     int32_t *out;
 } dtp_gregion_t;
 
-/* A constant made from constants of the graph. */
-typedef struct dtp_derived {
-    struct dtp_derived *next;
-    int64_t id; /* identity: part of the keys of what is made from it */
-    const void *data;
-    size_t key_size;
-    uint8_t key[];
-} dtp_derived_t;
-
-enum { DTP_DERIVED_BUCKETS = 64 };
-
 /* A handle: of the whole graph (region 0) or of a part of it. */
 struct dnnl_tp_graph {
     dtp_object_t obj;
@@ -120,17 +106,7 @@ typedef struct dtp_graph {
     int nvalues, nnodes, nregions, ninputs, noutputs;
     int cap_values, cap_nodes, cap_regions, cap_inputs, cap_outputs, cap_output_names;
     _Atomic uint64_t frozen; /* by executables, sessions and compilations that go on: how many there were */
-
-    /* Derived constants: written under lock, live as long as the graph. */
-    dtp_lock_t lock;
-    dtp_arena_t derived_arena; /* keys */
-    dtp_derived_t *derived[DTP_DERIVED_BUCKETS];
-    int64_t next_id;
-    struct dtp_blob {
-        struct dtp_blob *next;
-    } * blobs; /* data */
-    dtp_lent_t lent;
-    struct dtp_upload *uploads; /* under lock; upload.c */
+    dtp_store_t *store;      /* retained; other graphs may have the same */
 } dtp_graph_t;
 
 /* by_value[v] = 1: shapes may come from the elements of v. by_value: zeros at first, one per value. */
@@ -165,16 +141,8 @@ dnnl_tp_status_t dtp_graph_settle(dnnl_tp_status_t status, int nout, dnnl_tp_val
 /* What operators of this kind are called in messages. */
 const char *dtp_node_kind_name(const dtp_gnode_t *node);
 
-/* Both with the lock held. find: NULL when it was not made yet. add: data belongs to the graph from now on.
- */
-const dtp_derived_t *dtp_derived_find(const dtp_graph_t *graph, const void *key, size_t size);
-const dtp_derived_t *dtp_derived_add(dtp_graph_t *graph, const void *key, size_t size, const void *data);
-/* Uninitialised memory for data of derived constants, 64-byte aligned, freed with the graph; with the lock
- * held. */
-void *dtp_derived_alloc(dtp_graph_t *graph, size_t bytes);
-/* Where a constant lies in the engine's memory; without the lock. The handle is the graph's (upload.c). */
+/* Where a constant lies in the engine's memory, in which it is kept with the graph (upload.c). */
 dnnl_tp_status_t dtp_graph_upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, const void *data, size_t bytes,
-                                  void **handle);
-void dtp_graph_drop_uploads(dtp_graph_t *graph);
+                                  const void **handle);
 
 #endif

@@ -1,4 +1,4 @@
-/* Working memory that the executables of one graph lend each other: a run takes a block and gives it back, so
+/* Working memory that the executables of one store lend each other: a run takes a block and gives it back, so
  * that a new shape starts in memory that runs of other shapes have touched (a first touch costs a page
  * fault), and many shapes need no more memory than the largest one.
  *

@@ -1,87 +1,60 @@
-/* Constants in the memory of engines that cannot read the host's: uploaded once for each device, kept with the graph.
+/* Constants in the memory of engines that cannot read the host's: uploaded once for each device and kept in the store.
  *
- * A constant is what its bytes are: the same bytes in the same layout are one copy, and a pointer whose memory holds
- * something else meanwhile does not find the old one. */
+ * A constant is what its bytes are: the same bytes are one copy, and a pointer whose memory holds something else
+ * meanwhile does not find the old one. */
 #include "exec/graph/graph.h"
 
 #include "common/primitive/engine.h"
-#include "threading/base/futex.h"
 
-struct dtp_upload {
-    struct dtp_upload *next;
-    dnnl_tp_engine_t engine; /* retained: whose memory it is */
-    uint64_t hash;
-    size_t bytes;
-    void *handle;
-};
+typedef struct {
+    int64_t tag;
+    uint64_t device, hash, bytes;
+} upload_key_t;
+enum { UPLOAD_TAG = 3 }; /* beside those of fold.c and packing.c */
 
-static dnnl_tp_status_t upload(dnnl_tp_engine_t engine, const void *data, size_t bytes, void **handle) {
-    *handle = engine->v->alloc(engine, bytes, false);
-    if (!*handle) return dnnl_tp_out_of_memory;
-    const dnnl_tp_status_t status = engine->v->write(engine, *handle, data, bytes);
-    if (status != dnnl_tp_success) engine->v->free(engine, *handle);
-    return status;
+/* The entry's data is the handle; the block keeps the engine whose memory it is. */
+static void drop(dtp_block_t *block) {
+    dnnl_tp_engine_t engine = block->arg;
+    for (const dtp_derived_t *d = block->entries; d; d = d->next_of_block)
+        engine->v->free(engine, (void *)(uintptr_t)d->data);
+    dtp_object_release(engine);
 }
 
-static struct dtp_upload *find_locked(dtp_graph_t *graph, const struct dtp_upload *like) {
-    struct dtp_upload *u = graph->uploads;
-#ifdef DTP_BREAK_UPLOAD_KEY
-    while (u && (u->engine->device != like->engine->device || u->bytes != like->bytes)) u = u->next;
-#else
-    while (u &&
-           (u->engine->device != like->engine->device || u->bytes != like->bytes || u->hash != like->hash))
-        u = u->next;
-#endif
-    return u;
-}
-
-static dnnl_tp_status_t make(dtp_graph_t *graph, const struct dtp_upload *like, const void *data,
-                             struct dtp_upload **made) {
-    struct dtp_upload *u = dtp_alloc(graph->base.obj.allocator, sizeof *u, DTP_CACHE_LINE);
-    if (!u) return dtp_no_memory(sizeof *u);
-    *u = *like;
-    const dnnl_tp_status_t status = upload(u->engine, data, u->bytes, &u->handle);
+static dnnl_tp_status_t upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, const void *data, size_t bytes,
+                               const upload_key_t *key, const void **handle) {
+    dtp_block_t *block = dtp_block_create(graph->store, 0);
+    if (!block) return dnnl_tp_out_of_memory;
+    void *to = engine->v->alloc(engine, bytes, false);
+    dnnl_tp_status_t status = to ? engine->v->write(engine, to, data, bytes) : dnnl_tp_out_of_memory;
+    if (status == dnnl_tp_success && !dtp_block_put(graph->store, block, key, sizeof *key, to))
+        status = dnnl_tp_out_of_memory;
     if (status != dnnl_tp_success) {
-        dtp_free(graph->base.obj.allocator, u);
+        if (to) engine->v->free(engine, to);
+        dtp_block_free(graph->store, block);
         return status;
     }
-    u->engine = dtp_object_retain(u->engine);
-    *made = u;
-    return status;
+    block->arg = dtp_object_retain(engine);
+    block->drop = drop;
+    *handle = to;
+    return dtp_store_add(graph->store, graph, block);
 }
 
-static void drop(dtp_graph_t *graph, struct dtp_upload *u) {
-    u->engine->v->free(u->engine, u->handle);
-    dtp_object_release(u->engine);
-    dtp_free(graph->base.obj.allocator, u);
-}
-
-/* Without the lock while it allocates: a program's allocator may serve that. Another thread's upload, made meanwhile, wins. */
 dnnl_tp_status_t dtp_graph_upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, const void *data, size_t bytes,
-                                  void **handle) {
-    const struct dtp_upload like = {.engine = engine, .hash = dtp_hash_bytes(data, bytes), .bytes = bytes};
-    struct dtp_upload *made = NULL;
-    dtp_lock(&graph->lock);
-    struct dtp_upload *u = find_locked(graph, &like);
-    dtp_unlock(&graph->lock);
-    if (!u) {
-        DTP_TRY(make(graph, &like, data, &made));
-        dtp_lock(&graph->lock);
-        u = find_locked(graph, &like);
-        if (!u) {
-            made->next = graph->uploads;
-            graph->uploads = u = made;
-        }
-        dtp_unlock(&graph->lock);
+                                  const void **handle) {
+    upload_key_t key = {UPLOAD_TAG, engine->device, dtp_hash_bytes(data, bytes), bytes};
+#ifdef DTP_BREAK_UPLOAD_KEY
+    key.hash = 0;
+#endif
+    const dtp_derived_t *found;
+    DTP_TRY(dtp_store_find(graph->store, graph, &key, sizeof key, &found));
+    if (found) {
+        *handle = found->data;
+        return dnnl_tp_success;
     }
-    if (made && u != made) drop(graph, made);
-    *handle = u->handle;
-    return dnnl_tp_success;
-}
-
-void dtp_graph_drop_uploads(dtp_graph_t *graph) {
-    for (struct dtp_upload *u; (u = graph->uploads) != NULL;) {
-        graph->uploads = u->next;
-        drop(graph, u);
-    }
+    dtp_lock(&graph->store->making);
+    dnnl_tp_status_t status = dtp_store_find(graph->store, graph, &key, sizeof key, &found);
+    if (found) *handle = found->data;
+    else if (status == dnnl_tp_success) status = upload(graph, engine, data, bytes, &key, handle);
+    dtp_unlock(&graph->store->making);
+    return status;
 }

@@ -95,7 +95,7 @@ static void push(dtp_exec_t *exec, dtp_run_t *run) {
 }
 
 static dnnl_tp_status_t borrow(dtp_exec_t *exec, dtp_run_t *run) {
-    run->lent = dtp_lent_take(&exec->graph->lent, exec->memory_bytes);
+    run->lent = dtp_lent_take(&exec->graph->store->lent, exec->memory_bytes);
     if (!run->lent) return dtp_no_memory(exec->memory_bytes);
     run->memory = dtp_lent_data(run->lent);
     if (run->dataflow) dtp_dataflow_state_move(run->dataflow, run->memory);
@@ -118,14 +118,14 @@ dnnl_tp_status_t dtp_run_take(dtp_exec_t *exec, dtp_run_t **run) {
 }
 
 void dtp_run_give(dtp_exec_t *exec, dtp_run_t *run) {
-    if (run->lends) dtp_lent_give(&exec->graph->lent, run->lent);
+    if (run->lends) dtp_lent_give(&exec->graph->store->lent, run->lent);
     push(exec, run);
 }
 
 dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs) {
     dtp_run_t *r;
     if (runs == 0 && exec->lends) {
-        if (!dtp_lent_reserve(&exec->graph->lent, exec->memory_bytes))
+        if (!dtp_lent_reserve(&exec->graph->store->lent, exec->memory_bytes))
             return dtp_no_memory(exec->memory_bytes);
         DTP_TRY(make(exec, true, &r));
         push(exec, r);

@@ -78,8 +78,8 @@ static dnnl_tp_value_t flattened(case_t *c) {
 
 static int count_derived(const dtp_graph_t *g) {
     int n = 0;
-    for (size_t b = 0; b < sizeof g->derived / sizeof *g->derived; ++b)
-        for (const dtp_derived_t *d = g->derived[b]; d; d = d->next) ++n;
+    for (size_t b = 0; b < sizeof g->store->derived / sizeof *g->store->derived; ++b)
+        for (const dtp_derived_t *d = g->store->derived[b]; d; d = d->next) ++n;
     return n;
 }
 

@@ -367,7 +367,7 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
             .node = -1,
             .input = v->input,
             .data = v->data,
-            .cid = v->data ? i : -1,
+            .cid = v->data ? v->constant->source->id : -1,
             .known = v->data ? v->known : NULL, /* of results only what follows from these shapes */
             .buf = -1,
             .dense_buf = -1,

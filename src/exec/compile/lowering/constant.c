@@ -6,7 +6,7 @@
 /* Runs steps on this thread with buffers of their own, but for those of results: their data is there where a step
  * writes the whole of it, elsewhere it is copied. */
 static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int n, const dtp_view_t *result, const size_t *bytes,
-                                  void **data) {
+                                  void *const *data) {
     dtp_arena_t *arena = lower->ir->arena;
     static const dtp_parallel_t alone = {NULL, 1, NULL};
     char **at = dtp_arena_alloc(arena, sizeof *at * (size_t)lower->nbufs);
@@ -46,22 +46,13 @@ static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int n, const dtp_view_t *r
 
 static void forget(dtp_ir_value_t *v) { v->buf = v->dense_buf = v->last_buf = -1; }
 
-dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, bool is_own, void **data) {
+dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, const size_t *bytes, void *const *data) {
     dtp_ir_node_t *n = &ir->nodes[node];
     dtp_lower_t lower = {.ir = ir, .engine = ir->host, .num_threads = 1, .at_once = true};
     dtp_view_t views[DTP_GRAPH_MAX_ARGS];
-    size_t bytes[DTP_GRAPH_MAX_ARGS];
     dnnl_tp_status_t status = dtp_lower_op(&lower, n);
     for (int i = 0; i < n->nout && status == dnnl_tp_success; ++i)
         status = dtp_view_dense(&lower, n->out[i], &views[i]);
-    dtp_lock(&ir->graph->lock);
-    for (int i = 0; i < n->nout && status == dnnl_tp_success; ++i) {
-        bytes[i] = dtp_info_bytes(ir->values[n->out[i]].info);
-        data[i] = is_own ? dtp_arena_alloc(ir->info_arena, bytes[i] + 1)
-                         : dtp_derived_alloc(ir->graph, bytes[i] ? bytes[i] : 1);
-        if (!data[i]) status = dnnl_tp_out_of_memory;
-    }
-    dtp_unlock(&ir->graph->lock);
     if (status == dnnl_tp_success) status = run_steps(&lower, n->nout, views, bytes, data);
     for (int i = 0; i < lower.nsteps; ++i) dtp_object_release(lower.steps[i]->work->prim[0]);
     /* Whoever reads these values next finds plain constants again. */

@@ -188,9 +188,8 @@ typedef struct dtp_lower {
 dnnl_tp_status_t dtp_lower(dtp_lower_t *lower);
 /* The lowering of one operator, by its class. */
 dnnl_tp_status_t dtp_lower_op(dtp_lower_t *lower, dtp_ir_node_t *node);
-/* Evaluates one node whose inputs are constants, on this thread (constant.c); data[i]: its results, memory of the
- * graph (dtp_derived_alloc); is_own: of the executable. */
-dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, bool is_own, void **data);
+/* Evaluates one node whose inputs are constants, on this thread (constant.c); data[i]: where result i goes, bytes[i]. */
+dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, const size_t *bytes, void *const *data);
 /* Creates step->prim[slot] for `units` of `total` (0 of 0: the whole problem). */
 dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
                                  int num_threads, int slot);

@@ -1,5 +1,5 @@
-/* Constant arguments in the layouts that primitives chose: weights, biases, scales of channels. They are made once for the
- * graph and shared by all executables that want the same. */
+/* Constant arguments in the layouts that primitives chose: weights, biases, scales of channels. They are made once
+ * and shared by all executables of the store's graphs that want the same. */
 #include <math.h>
 
 #include "common/problems/reorder.h"
@@ -284,28 +284,56 @@ static dnnl_tp_status_t pack_one(dtp_lower_t *l, const pack_job_t *j, char *to) 
     return status;
 }
 
+/* Those that are in the store; the others will need so many bytes. */
+static dnnl_tp_status_t find_jobs(dtp_lower_t *l, pack_job_t *jobs, int n, bool *all, size_t *bytes) {
+    dtp_graph_t *g = l->ir->graph;
+    *all = true;
+    *bytes = 0;
+    for (int i = 0; i < n; ++i) {
+        DTP_TRY(dtp_store_find(g->store, g, jobs[i].key, jobs[i].key_bytes, &jobs[i].derived));
+        if (jobs[i].derived) continue;
+        *all = false;
+        jobs[i].at = *bytes;
+        *bytes += dtp_round_up_size(dtp_md_size(&jobs[i].dst), DTP_CACHE_LINE);
+    }
+    return dnnl_tp_success;
+}
+
 /* What is missing goes into one block in the order of execution, each part directly behind the other, so that
  * the prefetch of weights crosses from one operator to the next. */
-static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
+static dnnl_tp_status_t make_jobs(dtp_lower_t *l, pack_job_t *jobs, int n, size_t bytes) {
     dtp_graph_t *g = l->ir->graph;
     enum { PREFETCH_SLACK = 32 * 1024 }; /* kernels prefetch beyond the end; keep that inside our block */
-    size_t total = 0;
-    for (int i = 0; i < n; ++i) {
-        jobs[i].derived = dtp_derived_find(g, jobs[i].key, jobs[i].key_bytes);
-        if (jobs[i].derived) continue;
-        jobs[i].at = total;
-        total += dtp_round_up_size(dtp_md_size(&jobs[i].dst), DTP_CACHE_LINE);
+    dtp_block_t *block = dtp_block_create(g->store, bytes + PREFETCH_SLACK);
+    dnnl_tp_status_t status = block ? dnnl_tp_success : dnnl_tp_out_of_memory;
+    for (int i = 0; i < n && status == dnnl_tp_success; ++i) {
+        pack_job_t *j = &jobs[i];
+        if (!j->derived) j->derived = dtp_block_find(block, j->key, j->key_bytes); /* used twice */
+        if (j->derived) continue;
+        char *to = dtp_block_data(block) + j->at;
+        status = pack_one(l, j, to);
+        if (status != dnnl_tp_success) break;
+        j->derived = dtp_block_put(g->store, block, j->key, j->key_bytes, to);
+        if (!j->derived) status = dnnl_tp_out_of_memory;
     }
-    char *block = total ? dtp_derived_alloc(g, total + PREFETCH_SLACK) : NULL;
-    if (total && !block) return dnnl_tp_out_of_memory;
+    if (status == dnnl_tp_success) return dtp_store_add(g->store, g, block);
+    if (block) dtp_block_free(g->store, block);
+    return status;
+}
+
+static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
+    dtp_store_t *store = l->ir->graph->store;
+    bool all;
+    size_t bytes;
+    DTP_TRY(find_jobs(l, jobs, n, &all, &bytes));
+    if (!all) {
+        dtp_lock(&store->making); /* two compilations at once pack once */
+        dnnl_tp_status_t status = find_jobs(l, jobs, n, &all, &bytes);
+        if (status == dnnl_tp_success && !all) status = make_jobs(l, jobs, n, bytes);
+        dtp_unlock(&store->making);
+        if (status != dnnl_tp_success) return status;
+    }
     for (int i = 0; i < n; ++i) {
-        if (!jobs[i].derived)
-            jobs[i].derived = dtp_derived_find(g, jobs[i].key, jobs[i].key_bytes); /* used twice */
-        if (!jobs[i].derived) {
-            DTP_TRY(pack_one(l, &jobs[i], block + jobs[i].at));
-            jobs[i].derived = dtp_derived_add(g, jobs[i].key, jobs[i].key_bytes, block + jobs[i].at);
-            if (!jobs[i].derived) return dnnl_tp_out_of_memory;
-        }
         l->bufs[jobs[i].buf].data = jobs[i].derived->data;
         l->bufs[jobs[i].buf].bytes = dtp_md_size(&jobs[i].dst);
     }
@@ -333,9 +361,5 @@ dnnl_tp_status_t dtp_pack_constants(dtp_lower_t *l) {
             }
         }
     }
-    if (n == 0) return dnnl_tp_success;
-    dtp_lock(&l->ir->graph->lock); /* two compilations at once pack once */
-    dnnl_tp_status_t status = pack_jobs(l, jobs, n);
-    dtp_unlock(&l->ir->graph->lock);
-    return status;
+    return n ? pack_jobs(l, jobs, n) : dnnl_tp_success;
 }

@@ -1,4 +1,4 @@
-/* Constant folding: operators on constants run now, once for all executables of the graph. */
+/* Constant folding: operators on constants run now, once for all graphs of the store. */
 #include <string.h>
 
 #include "exec/compile/lowering/lower.h"
@@ -37,19 +37,42 @@ static fold_key_t *make_key(const dtp_ir_t *ir, const dtp_ir_node_t *n, size_t *
     return key;
 }
 
-/* The results that an earlier compilation left, or those of this one (data, or NULL); false: they are not all there. */
-static bool find_all(dtp_graph_t *g, fold_key_t *key, size_t size, int n, void *const *data,
-                     const dtp_derived_t **found) {
-    bool all = true;
-    dtp_lock(&g->lock);
-    for (int i = 0; i < n && all; ++i) {
+/* The results that are in the store; *all: none is missing. */
+static dnnl_tp_status_t find_all(dtp_graph_t *g, fold_key_t *key, size_t size, int n,
+                                 const dtp_derived_t **found, bool *all) {
+    *all = true;
+    for (int i = 0; i < n && *all; ++i) {
         key->result = i;
-        found[i] = dtp_derived_find(g, key, size);
-        if (!found[i] && data) found[i] = dtp_derived_add(g, key, size, data[i]);
-        all = found[i] != NULL;
+        DTP_TRY(dtp_store_find(g->store, g, key, size, &found[i]));
+        *all = found[i] != NULL;
     }
-    dtp_unlock(&g->lock);
-    return all;
+    return dnnl_tp_success;
+}
+
+/* Runs the operator: the results are one block. */
+static dnnl_tp_status_t make_all(dtp_ir_t *ir, int index, fold_key_t *key, size_t size,
+                                 const dtp_derived_t **made) {
+    const dtp_ir_node_t *n = &ir->nodes[index];
+    dtp_store_t *store = ir->graph->store;
+    void *data[DTP_GRAPH_MAX_ARGS];
+    size_t bytes[DTP_GRAPH_MAX_ARGS], total = 0;
+    for (int i = 0; i < n->nout; ++i) {
+        bytes[i] = dtp_info_bytes(ir->values[n->out[i]].info);
+        total += dtp_round_up_size(bytes[i], DTP_CACHE_LINE);
+    }
+    dtp_block_t *block = dtp_block_create(store, total);
+    if (!block) return dnnl_tp_out_of_memory;
+    char *at = dtp_block_data(block);
+    for (int i = 0; i < n->nout; at += dtp_round_up_size(bytes[i++], DTP_CACHE_LINE)) data[i] = at;
+    dnnl_tp_status_t status = dtp_lower_constant(ir, index, bytes, data);
+    for (int i = 0; i < n->nout && status == dnnl_tp_success; ++i) {
+        key->result = i;
+        made[i] = dtp_block_put(store, block, key, size, data[i]);
+        if (!made[i]) status = dnnl_tp_out_of_memory;
+    }
+    if (status == dnnl_tp_success) return dtp_store_add(store, ir->graph, block);
+    dtp_block_free(store, block);
+    return status;
 }
 
 static void set_constant(dtp_ir_t *ir, int v, const void *data, int64_t cid) {
@@ -58,26 +81,38 @@ static void set_constant(dtp_ir_t *ir, int v, const void *data, int64_t cid) {
     ir->values[v].node = -1;
 }
 
-/* is_own: some input belongs to the executable, so the results do, too. */
-static dnnl_tp_status_t fold_node(dtp_ir_t *ir, int index, bool is_own) {
-    dtp_ir_node_t *n = &ir->nodes[index];
-    const dtp_derived_t *d[DTP_GRAPH_MAX_ARGS];
+/* Some input belongs to the executable, so the results do, too. */
+static dnnl_tp_status_t fold_own(dtp_ir_t *ir, int index) {
+    const dtp_ir_node_t *n = &ir->nodes[index];
     void *data[DTP_GRAPH_MAX_ARGS];
-    size_t size;
-    if (is_own) {
-        DTP_TRY(dtp_lower_constant(ir, index, true, data));
-        for (int i = 0; i < n->nout; ++i) set_constant(ir, n->out[i], data[i], DTP_CID_OWN);
-        n->dead = true;
-        return dnnl_tp_success;
+    size_t bytes[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < n->nout; ++i) {
+        bytes[i] = dtp_info_bytes(ir->values[n->out[i]].info);
+        data[i] = dtp_arena_alloc(ir->info_arena, bytes[i] + 1);
+        if (!data[i]) return dnnl_tp_out_of_memory;
     }
+    DTP_TRY(dtp_lower_constant(ir, index, bytes, data));
+    for (int i = 0; i < n->nout; ++i) set_constant(ir, n->out[i], data[i], DTP_CID_OWN);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t fold_shared(dtp_ir_t *ir, int index) {
+    const dtp_ir_node_t *n = &ir->nodes[index];
+    dtp_store_t *store = ir->graph->store;
+    const dtp_derived_t *d[DTP_GRAPH_MAX_ARGS];
+    size_t size;
+    bool all;
     fold_key_t *key = make_key(ir, n, &size);
     if (!key) return dnnl_tp_out_of_memory;
-    if (!find_all(ir->graph, key, size, n->nout, NULL, d)) {
-        DTP_TRY(dtp_lower_constant(ir, index, false, data));
-        if (!find_all(ir->graph, key, size, n->nout, data, d)) return dnnl_tp_out_of_memory;
+    DTP_TRY(find_all(ir->graph, key, size, n->nout, d, &all));
+    if (!all) {
+        dtp_lock(&store->making);
+        dnnl_tp_status_t status = find_all(ir->graph, key, size, n->nout, d, &all);
+        if (status == dnnl_tp_success && !all) status = make_all(ir, index, key, size, d);
+        dtp_unlock(&store->making);
+        if (status != dnnl_tp_success) return status;
     }
     for (int i = 0; i < n->nout; ++i) set_constant(ir, n->out[i], d[i]->data, d[i]->id);
-    n->dead = true;
     return dnnl_tp_success;
 }
 
@@ -91,8 +126,9 @@ dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir) {
             all &= n->in[k] < 0 || dtp_ir_is_const(ir, n->in[k]);
             is_own |= n->in[k] >= 0 && !dtp_ir_is_shared(ir, n->in[k]);
         }
-        if (all) DTP_TRY(fold_node(ir, i, is_own));
-        any |= all;
+        if (!all) continue;
+        DTP_TRY(is_own ? fold_own(ir, i) : fold_shared(ir, i));
+        ir->nodes[i].dead = any = true;
     }
     if (any) dtp_ir_sweep(ir);
     return dnnl_tp_success;

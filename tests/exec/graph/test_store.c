@@ -1,0 +1,452 @@
+/* The store that graphs of one model share: what is held once, when it goes, in which order graphs and executables may end,
+ * threads that make the same at once, memory that is missing, forks in the midst of making. */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exec/graph/graph.h"
+#include "exec/run/executable.h"
+#include "support/check.h"
+#include "support/watchdog.h"
+
+enum { K = 192, N = 512, MOST = 24, THREADS = 8 };
+enum { WEIGHTS = K * N }; /* elements; s8 as given, f32 when packed */
+
+/* ---- An allocator that counts bytes, fails and stops ---------------------------------------------------- */
+
+static _Atomic int64_t live_bytes, fail_at = -1;
+static _Thread_local bool fails; /* in this thread every large allocation fails */
+static _Atomic size_t stop_at;   /* an allocation of so many bytes or more stops here; 0: none */
+static _Atomic int stopped, go_on;
+
+static void *count_alloc(void *ctx, size_t size, size_t alignment) {
+    (void)ctx;
+    if (atomic_load(&fail_at) >= 0 && atomic_fetch_sub(&fail_at, 1) == 0) return NULL;
+    if (fails && size >= WEIGHTS) return NULL;
+    size_t stop = atomic_load(&stop_at);
+    if (stop && size >= stop && atomic_compare_exchange_strong(&stop_at, &stop, 0)) {
+        atomic_store(&stopped, 1);
+        while (!atomic_load(&go_on)) usleep(500);
+    }
+    void *p = NULL;
+    if (posix_memalign(&p, alignment, size)) return NULL;
+    atomic_fetch_add(&live_bytes, (int64_t)malloc_usable_size(p));
+    return p;
+}
+static void count_free(void *ctx, void *p) {
+    (void)ctx;
+    if (p) atomic_fetch_sub(&live_bytes, (int64_t)malloc_usable_size(p));
+    free(p);
+}
+static const dnnl_tp_allocator_t allocator = {sizeof allocator, NULL, count_alloc, count_free};
+
+/* ---- A model ---------------------------------------------------------------------------------------------- */
+
+static dnnl_tp_engine_t engine;
+static int8_t weights[WEIGHTS];
+static float scale[N], table[MOST * N];
+static _Atomic int dropped;
+static void drop(void *arg) { atomic_fetch_add((_Atomic int *)arg, 1); }
+
+static float table_at(int64_t row, int64_t column) { return (float)((row * 7 + column) % 11) - 5.f; }
+
+static void fill(int seed) {
+    for (int i = 0; i < WEIGHTS; ++i) weights[i] = (int8_t)((i * 37 + i / 64 + seed) % 19 - 9);
+    for (int i = 0; i < N; ++i) scale[i] = (float)(i % 4 + 1) * .25f;
+    for (int i = 0; i < MOST * N; ++i) table[i] = table_at(i / N, i % N);
+}
+
+/* y {rows, N} = x {rows, K} (f32(w) * scale) + table[0..rows-1]: weights that all rows share, converted and packed, and a
+ * part of a table that is this graph's alone. NULL: no memory. */
+static dnnl_tp_graph_t build(int64_t rows, const_dnnl_tp_graph_t with) {
+    const dnnl_tp_dims_t dx = {rows, K}, dw = {K, N}, ds = {N}, dt = {MOST, N}, di = {rows};
+    const dnnl_tp_op_attr_t f32 = {dnnl_tp_op_attr_to, dnnl_tp_op_attr_string, 3, "f32"};
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t x, w, s, t, ids, part, y;
+    int64_t id[MOST];
+    for (int i = 0; i < rows; ++i) id[i] = i;
+    if (dnnl_tp_graph_create(&g, dnnl_tp_cpu) != dnnl_tp_success) return NULL;
+    dnnl_tp_value_t mul[2], mm[2], add[2], take[2];
+    bool ok = (!with || dnnl_tp_graph_share(g, with) == dnnl_tp_success) &&
+              dnnl_tp_graph_input(g, &x, "x", dnnl_tp_f32, 2, dx) == dnnl_tp_success &&
+              dnnl_tp_graph_constant(g, &w, "w", dnnl_tp_s8, 2, dw, weights, DNNL_TP_CONSTANT_BORROW, drop,
+                                     &dropped) == dnnl_tp_success &&
+              dnnl_tp_graph_constant(g, &s, "s", dnnl_tp_f32, 1, ds, scale, DNNL_TP_CONSTANT_COPY, NULL,
+                                     NULL) == dnnl_tp_success &&
+              dnnl_tp_graph_constant(g, &t, "t", dnnl_tp_f32, 2, dt, table, DNNL_TP_CONSTANT_BORROW, NULL,
+                                     NULL) == dnnl_tp_success &&
+              dnnl_tp_graph_constant(g, &ids, "ids", dnnl_tp_s64, 1, di, id, DNNL_TP_CONSTANT_COPY, NULL,
+                                     NULL) == dnnl_tp_success &&
+              dnnl_tp_graph_op(g, dnnl_tp_op_type_cast, "cast", 1, &w, 1, &f32, 1, &w) == dnnl_tp_success;
+    if (ok) mul[0] = w, mul[1] = s, take[0] = t, take[1] = ids;
+    ok = ok && dnnl_tp_graph_op(g, dnnl_tp_op_multiply, "mul", 2, mul, 0, NULL, 1, &w) == dnnl_tp_success &&
+         dnnl_tp_graph_op(g, dnnl_tp_op_gather, "take", 2, take, 0, NULL, 1, &part) == dnnl_tp_success;
+    if (ok) mm[0] = x, mm[1] = w;
+    ok = ok && dnnl_tp_graph_op(g, dnnl_tp_op_matmul, "mm", 2, mm, 0, NULL, 1, &y) == dnnl_tp_success;
+    if (ok) add[0] = y, add[1] = part;
+    ok = ok && dnnl_tp_graph_op(g, dnnl_tp_op_add, "add", 2, add, 0, NULL, 1, &y) == dnnl_tp_success &&
+         dnnl_tp_graph_output(g, y, "y") == dnnl_tp_success;
+    if (ok) return g;
+    dnnl_tp_graph_destroy(g);
+    return NULL;
+}
+
+static bool is_right(dnnl_tp_executable_t e, int64_t rows) {
+    static _Thread_local float x[MOST * K], y[MOST * N];
+    dnnl_tp_stream_t stream;
+    for (int i = 0; i < rows * K; ++i) x[i] = (float)(i % 5 - 2);
+    if (dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags) != dnnl_tp_success) return false;
+    bool ok = dnnl_tp_executable_run(e, stream, 1, (void *[]){x}, 1, (void *[]){y}, NULL) == dnnl_tp_success;
+    for (int64_t r = 0; r < rows && ok; ++r)
+        for (int64_t c = 0; c < N && ok; ++c) { /* small integers and quarters: exact in any order */
+            double sum = table_at(r, c);
+            for (int64_t k = 0; k < K; ++k)
+                sum += (double)x[r * K + k] * weights[k * N + c] * (double)scale[c];
+            ok = (double)y[r * N + c] == sum;
+        }
+    return dnnl_tp_stream_destroy(stream) == dnnl_tp_success && ok;
+}
+
+static dnnl_tp_status_t compile(dnnl_tp_executable_t *e, dnnl_tp_graph_t g) {
+    return dnnl_tp_executable_compile(e, g, engine, 0, NULL, NULL);
+}
+
+typedef struct {
+    dnnl_tp_graph_t graph;
+    dnnl_tp_executable_t exec;
+    int64_t rows;
+} shape_t;
+static shape_t shape(int64_t rows, const_dnnl_tp_graph_t with) {
+    shape_t s = {build(rows, with), NULL, rows};
+    assert_non_null(s.graph);
+    CHECK_OK(compile(&s.exec, s.graph));
+    return s;
+}
+static void end(shape_t *s) {
+    dnnl_tp_executable_destroy(s->exec);
+    dnnl_tp_graph_destroy(s->graph);
+}
+
+typedef struct {
+    int sources, entries, blocks;
+} counts_t;
+static counts_t counts(const_dnnl_tp_graph_t g) {
+    const dtp_store_t *s = g->root->store;
+    counts_t n = {0, 0, 0};
+    for (int b = 0; b < DTP_STORE_BUCKETS; ++b) {
+        for (const dtp_source_t *c = s->sources[b]; c; c = c->next) ++n.sources;
+        for (const dtp_derived_t *d = s->derived[b]; d; d = d->next) ++n.entries;
+    }
+    for (const dtp_block_t *b = s->blocks; b; b = b->next) ++n.blocks;
+    return n;
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------------------- */
+
+static int begin(void **state) {
+    (void)state;
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(0));
+    CHECK_OK(dnnl_tp_set_allocator(&allocator));
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    fill(0);
+    atomic_store(&dropped, 0);
+    return 0;
+}
+static int finish(void **state) {
+    (void)state;
+    dnnl_tp_engine_destroy(engine);
+    CHECK_OK(dnnl_tp_set_allocator(NULL));
+    assert_int_equal(dtp_object_live(), 0);
+    assert_int_equal(atomic_load(&live_bytes), 0);
+    return 0;
+}
+
+/* The second shape allocates neither what was converted nor what was packed; on its own it does. */
+static void test_shares(void **state) {
+    (void)state;
+    dnnl_tp_graph_t holder;
+    CHECK_OK(dnnl_tp_graph_create(&holder, dnnl_tp_cpu));
+    int64_t at[5];
+    shape_t s[3];
+    at[0] = atomic_load(&live_bytes);
+    s[0] = shape(3, holder);
+    at[1] = atomic_load(&live_bytes);
+    s[1] = shape(5, holder);
+    at[2] = atomic_load(&live_bytes);
+    s[2] = shape(5, NULL);
+    at[3] = atomic_load(&live_bytes);
+    const int64_t packed = WEIGHTS * (int64_t)sizeof(float);
+    assert_true(at[1] - at[0] > 3 * packed); /* f32, scaled, packed */
+    assert_true(at[3] - at[2] > 3 * packed);
+    assert_true(at[2] - at[1] < packed / 2);
+    for (int i = 0; i < 3; ++i) assert_true(is_right(s[i].exec, s[i].rows));
+    /* What the second shape alone has goes with it; weights go with the last. */
+    const counts_t both = counts(holder);
+    end(&s[1]);
+    const counts_t one = counts(holder);
+    assert_true(one.entries < both.entries && one.sources < both.sources && one.blocks < both.blocks);
+    assert_true(is_right(s[0].exec, 3));
+    end(&s[0]);
+    assert_int_equal(counts(holder).sources + counts(holder).entries + counts(holder).blocks, 0);
+    assert_int_equal(atomic_load(&dropped), 2);
+    end(&s[2]);
+    assert_int_equal(atomic_load(&dropped), 3);
+    dnnl_tp_graph_destroy(holder);
+}
+
+/* Ever new shapes, two of them at a time, let nothing grow; one graph that is compiled again makes nothing again. */
+static void test_does_not_grow(void **state) {
+    (void)state;
+    dnnl_tp_graph_t holder;
+    CHECK_OK(dnnl_tp_graph_create(&holder, dnnl_tp_cpu));
+    shape_t last = shape(MOST, holder);
+    counts_t first = counts(holder);
+    for (int i = 0; i < 200; ++i) {
+        shape_t next = shape(1 + i % (MOST - 1), holder);
+        end(&last);
+        last = next;
+        const counts_t now = counts(holder);
+        assert_true(now.entries <= first.entries + 1 && now.sources == first.sources &&
+                    now.blocks <= first.blocks + 1);
+    }
+    const int64_t id = atomic_load(&holder->root->store->next_id);
+    for (int i = 0; i < 3; ++i) {
+        dnnl_tp_executable_destroy(last.exec);
+        CHECK_OK(compile(&last.exec, last.graph));
+        assert_true(is_right(last.exec, last.rows));
+    }
+    assert_int_equal(atomic_load(&holder->root->store->next_id), id);
+    end(&last);
+    dnnl_tp_graph_destroy(holder);
+}
+
+/* Graphs and executables end in any order; who is left computes the right values. */
+static void test_orders(void **state) {
+    (void)state;
+    for (int order = 0; order < 24; ++order) {
+        shape_t s[2];
+        s[0] = shape(4, NULL);
+        s[1] = shape(7, s[0].graph);
+        int left[4] = {0, 1, 2, 3}, code = order; /* graph 0, executable 0, graph 1, executable 1 */
+        for (int n = 4; n > 0; --n) {
+            const int k = code % n, what = left[k];
+            code /= n;
+            left[k] = left[n - 1];
+            if (what % 2) {
+                dnnl_tp_executable_destroy(s[what / 2].exec);
+                s[what / 2].exec = NULL;
+            } else dnnl_tp_graph_destroy(s[what / 2].graph);
+            for (int i = 0; i < 2; ++i)
+                if (s[i].exec) assert_true(is_right(s[i].exec, s[i].rows));
+        }
+        assert_int_equal(atomic_load(&dropped), 2 * order + 2);
+    }
+}
+
+/* An address that was borrowed before, with other bytes: nothing that was made from the old ones is found, though the store
+ * lives on. */
+static void test_old_addresses(void **state) {
+    (void)state;
+    dnnl_tp_graph_t holder;
+    CHECK_OK(dnnl_tp_graph_create(&holder, dnnl_tp_cpu));
+    for (int seed = 0; seed < 5; ++seed) {
+        fill(seed);
+        shape_t s = shape(6, holder);
+        assert_true(is_right(s.exec, 6));
+        end(&s);
+    }
+    dnnl_tp_graph_destroy(holder);
+}
+
+/* Copies of the same bytes are one, of other bytes, lengths or addresses others; empty ones are allowed. */
+static void test_identities(void **state) {
+    (void)state;
+    dnnl_tp_graph_t g, h, empty;
+    static const float a[4] = {1, 2, 3, 4}, b[4] = {1, 2, 3, 4}, c[4] = {1, 2, 3, 5};
+    static const struct {
+        const float *data;
+        int n;
+        unsigned mode;
+        int same_as;
+    } rows[] = {{a, 4, DNNL_TP_CONSTANT_COPY, 0},   {b, 4, DNNL_TP_CONSTANT_COPY, 0},
+                {c, 4, DNNL_TP_CONSTANT_COPY, 2},   {a, 3, DNNL_TP_CONSTANT_COPY, 3},
+                {c, 3, DNNL_TP_CONSTANT_COPY, 3},   {a, 4, DNNL_TP_CONSTANT_BORROW, 5},
+                {b, 4, DNNL_TP_CONSTANT_BORROW, 6}, {a, 4, DNNL_TP_CONSTANT_BORROW, 5},
+                {a, 2, DNNL_TP_CONSTANT_BORROW, 8}, {NULL, 0, DNNL_TP_CONSTANT_COPY, 9},
+                {a, 0, DNNL_TP_CONSTANT_BORROW, 9}};
+    enum { ROWS = sizeof rows / sizeof *rows };
+    int64_t id[2 * ROWS];
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_graph_create(&h, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_graph_share(h, g));
+    for (int i = 0; i < 2 * ROWS; ++i) {
+        dnnl_tp_graph_t to = i < ROWS ? g : h;
+        const dnnl_tp_dims_t dims = {rows[i % ROWS].n};
+        dnnl_tp_value_t v;
+        CHECK_OK(dnnl_tp_graph_constant(to, &v, "", dnnl_tp_f32, 1, dims, rows[i % ROWS].data,
+                                        rows[i % ROWS].mode, NULL, NULL));
+        const dtp_source_t *source = to->root->values[v].constant->source;
+        id[i] = source->id;
+        assert_true(rows[i % ROWS].n == 0 || !memcmp(source->data, rows[i % ROWS].data, source->bytes));
+        for (int k = 0; k < i; ++k)
+            assert_int_equal(id[k] == id[i], rows[k % ROWS].same_as == rows[i % ROWS].same_as);
+    }
+    CHECK_STATUS(dnnl_tp_graph_share(h, g), dnnl_tp_invalid_arguments); /* it has values */
+    CHECK_OK(dnnl_tp_graph_create(&empty, dnnl_tp_cpu));
+    CHECK_STATUS(dnnl_tp_graph_share(empty, NULL), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_graph_share(NULL, g), dnnl_tp_invalid_arguments);
+    CHECK_OK(dnnl_tp_graph_share(empty, empty));
+    CHECK_OK(dnnl_tp_graph_share(empty, g));
+    dnnl_tp_graph_destroy(empty);
+    dnnl_tp_graph_destroy(g);
+    dnnl_tp_graph_destroy(h);
+}
+
+/* The n-th allocation fails, for every n, in a store that has nothing and in one that has the weights: nothing is left of
+ * the attempt, and the next one goes well. */
+static void test_no_memory(void **state) {
+    (void)state;
+    for (int warm = 0; warm < 2; ++warm) {
+        dnnl_tp_graph_t holder;
+        CHECK_OK(dnnl_tp_graph_create(&holder, dnnl_tp_cpu));
+        shape_t other = {NULL, NULL, 9};
+        if (warm) other = shape(9, holder);
+        bool done = false;
+        int n = 0;
+        for (; !done; ++n) {
+            const int64_t bytes = atomic_load(&live_bytes), objects = dtp_object_live();
+            const counts_t before = counts(holder);
+            dnnl_tp_executable_t e = NULL;
+            atomic_store(&fail_at, n);
+            dnnl_tp_graph_t g = build(11, holder);
+            dnnl_tp_status_t status = g ? compile(&e, g) : dnnl_tp_out_of_memory;
+            done = atomic_exchange(&fail_at, -1) >= 0;
+            if (status != dnnl_tp_success) {
+                assert_int_equal(status, dnnl_tp_out_of_memory);
+                if (g) { /* the same graph, once more */
+                    CHECK_OK(compile(&e, g));
+                    assert_true(is_right(e, 11));
+                }
+            }
+            assert_true(!done || status == dnnl_tp_success);
+            dnnl_tp_executable_destroy(e);
+            dnnl_tp_graph_destroy(g);
+            assert_int_equal(atomic_load(&live_bytes), bytes);
+            assert_int_equal(dtp_object_live(), objects);
+            const counts_t after = counts(holder);
+            assert_true(!memcmp(&before, &after, sizeof after));
+            if (warm) assert_true(n % 16 || is_right(other.exec, 9));
+        }
+        print_message("%d allocations\n", n);
+        if (warm) end(&other);
+        dnnl_tp_graph_destroy(holder);
+    }
+}
+
+/* Threads that want the same at once: it is made once. Where the maker has no memory, the next one makes it. */
+typedef struct {
+    pthread_t thread;
+    pthread_barrier_t *barrier;
+    const_dnnl_tp_graph_t holder;
+    int index, failures;
+    bool fails, ok;
+} worker_t;
+static void *work(void *arg) {
+    worker_t *w = arg;
+    const int64_t rows = 2 + w->index;
+    w->ok = true;
+    for (int round = 0; round < 6; ++round) {
+        pthread_barrier_wait(w->barrier);
+        dnnl_tp_graph_t g = build(rows, w->holder);
+        dnnl_tp_executable_t e = NULL;
+        fails = w->fails;
+        const dnnl_tp_status_t status = g ? compile(&e, g) : dnnl_tp_runtime_error;
+        fails = false;
+        w->ok &= status == dnnl_tp_success ? is_right(e, rows) : w->fails && status == dnnl_tp_out_of_memory;
+        w->failures += status != dnnl_tp_success;
+        pthread_barrier_wait(w->barrier);
+        if (w->index ==
+            0) { /* all but those that failed have the weights: cast, scaled, packed; parts of tables are their own */
+            const counts_t n = counts(w->holder);
+            w->ok &= n.entries >= 3 && n.entries <= 3 + 2 * THREADS;
+        }
+        pthread_barrier_wait(w->barrier);
+        w->ok &= dnnl_tp_executable_destroy(e) == dnnl_tp_success;
+        w->ok &= !g || dnnl_tp_graph_destroy(g) == dnnl_tp_success;
+    }
+    return NULL;
+}
+static void test_threads(void **state) {
+    (void)state;
+    for (int failing = 0; failing <= THREADS - 1; failing += THREADS - 1) {
+        dnnl_tp_graph_t holder;
+        pthread_barrier_t barrier;
+        worker_t w[THREADS];
+        CHECK_OK(dnnl_tp_graph_create(&holder, dnnl_tp_cpu));
+        assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
+        watchdog(60, NULL);
+        for (int i = 0; i < THREADS; ++i) {
+            w[i] = (worker_t){.barrier = &barrier, .holder = holder, .index = i, .fails = i < failing};
+            assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+        }
+        for (int i = 0; i < THREADS; ++i) {
+            assert_int_equal(pthread_join(w[i].thread, NULL), 0);
+            assert_true(w[i].ok && (w[i].fails || w[i].failures == 0));
+        }
+        assert_int_equal(counts(holder).entries + counts(holder).sources, 0);
+        pthread_barrier_destroy(&barrier);
+        dnnl_tp_graph_destroy(holder);
+    }
+}
+
+/* A fork while another thread makes something in the store: the child makes it itself. */
+static void *compile_one(void *arg) {
+    shape_t *s = arg;
+    return (void *)(intptr_t)compile(&s->exec, s->graph);
+}
+static void test_fork(void **state) {
+    (void)state;
+    dnnl_tp_graph_t holder;
+    CHECK_OK(dnnl_tp_graph_create(&holder, dnnl_tp_cpu));
+    shape_t mine = {build(5, holder), NULL, 5}, theirs = {build(8, holder), NULL, 8};
+    assert_true(mine.graph && theirs.graph);
+    pthread_t thread;
+    void *result;
+    atomic_store(&go_on, 0);
+    atomic_store(&stopped, 0);
+    atomic_store(&stop_at, WEIGHTS * sizeof(float)); /* the first conversion of weights, or their packing */
+    assert_int_equal(pthread_create(&thread, NULL, compile_one, &theirs), 0);
+    while (!atomic_load(&stopped)) usleep(500);
+    watchdog(100, NULL);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        bool ok = compile(&mine.exec, mine.graph) == dnnl_tp_success && is_right(mine.exec, 5);
+        end(&mine);
+        ok &= dnnl_tp_graph_destroy(holder) == dnnl_tp_success;
+        syscall(SYS_exit_group, ok ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    atomic_store(&go_on, 1);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_int_equal((intptr_t)result, dnnl_tp_success);
+    CHECK_OK(compile(&mine.exec, mine.graph));
+    assert_true(is_right(mine.exec, 5) && is_right(theirs.exec, 8));
+    end(&mine);
+    end(&theirs);
+    dnnl_tp_graph_destroy(holder);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, finish)
+    const struct CMUnitTest tests[] = {
+        TEST(test_shares),     TEST(test_does_not_grow), TEST(test_orders),  TEST(test_old_addresses),
+        TEST(test_identities), TEST(test_no_memory),     TEST(test_threads), TEST(test_fork)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
