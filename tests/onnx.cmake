@@ -8,6 +8,9 @@ target_link_libraries(onnx_folders PUBLIC dnnl_tp_onnx dnnl_tp_static dnnl_tp_te
 add_executable(onnx_nodes ${CMAKE_CURRENT_SOURCE_DIR}/onnx/nodes.c)
 target_link_libraries(onnx_nodes PRIVATE onnx_folders dnnl_tp_build_flags)
 target_include_directories(onnx_nodes PRIVATE $<TARGET_PROPERTY:dnnl_tp_onnx_objects,INCLUDE_DIRECTORIES>)
+add_executable(onnx_open ${CMAKE_CURRENT_SOURCE_DIR}/onnx/open.c)
+target_link_libraries(onnx_open PRIVATE onnx_folders dnnl_tp_build_flags)
+target_include_directories(onnx_open PRIVATE $<TARGET_PROPERTY:dnnl_tp_onnx_objects,INCLUDE_DIRECTORIES>)
 set(onnx_data /usr/share/libonnx-testdata/data CACHE PATH "Test folders of ONNX (libonnx-testdata)")
 set(onnx_page ${PROJECT_SOURCE_DIR}/doc/onnx.md) # tables of what passes
 foreach(kind IN ITEMS node pytorch-converted pytorch-operator simple)
@@ -16,7 +19,8 @@ foreach(kind IN ITEMS node pytorch-converted pytorch-operator simple)
     set(page --page ${onnx_page} node)
   endif()
   add_test(NAME onnx_${kind} COMMAND onnx_nodes ${onnx_data}/${kind} ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_${kind}.txt ${page})
-  set_tests_properties(onnx_${kind} PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_RETURN_CODE 77)
+  add_test(NAME onnx_open_${kind} COMMAND onnx_open ${onnx_data}/${kind})
+  set_tests_properties(onnx_${kind} onnx_open_${kind} PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_RETURN_CODE 77)
 endforeach()
 foreach(name IN ITEMS importer control memory patterns session)
   add_executable(onnx_${name} ${CMAKE_CURRENT_SOURCE_DIR}/onnx/${name}.c ${CMAKE_CURRENT_SOURCE_DIR}/onnx/writing.c)
@@ -52,8 +56,13 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
   add_test(NAME onnx_loops COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/loops.py
     $<TARGET_FILE:onnx_nodes> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_loops.txt ${CMAKE_CURRENT_BINARY_DIR}/onnx_loops)
   set_tests_properties(onnx_loops PROPERTIES LABELS full TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  add_test(NAME onnx_open_sizes COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/open_sizes.py
+    $<TARGET_FILE:onnx_open> ${CMAKE_CURRENT_BINARY_DIR}/onnx_open_sizes)
+  set_tests_properties(onnx_open_sizes PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: ")
   add_test(NAME onnx_collected COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/collected.py
     $<TARGET_FILE:onnx_nodes> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_collected.txt ${CMAKE_CURRENT_BINARY_DIR}/onnx_collected
     --page ${onnx_page} collected)
   set_tests_properties(onnx_collected PROPERTIES LABELS full TIMEOUT 900 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  add_test(NAME onnx_open_collected COMMAND onnx_open ${CMAKE_CURRENT_BINARY_DIR}/onnx_collected) # what the one before wrote
+  set_tests_properties(onnx_open_collected PROPERTIES LABELS full TIMEOUT 900 SKIP_RETURN_CODE 77 DEPENDS onnx_collected)
 endif()

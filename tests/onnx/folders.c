@@ -1,6 +1,7 @@
 /* Files of ONNX test folders, see folders.h. */
 #include "folders.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,4 +55,35 @@ size_t differences(const void *got, const tensor_t *want, double rtol, double at
         if (!is_float_type(type) || !(d <= atol + rtol * fabs(b))) ++bad;
     }
     return bad;
+}
+
+static bool exists(const char *path) {
+    FILE *f = fopen(path, "rb");
+    if (f) (void)fclose(f);
+    return f != NULL;
+}
+
+bool read_set(const char *folder, int number, data_set_t *s) {
+    enum { PATH = 4096 };
+    char path[PATH];
+    memset(s, 0, sizeof *s);
+    (void)snprintf(path, sizeof path, "%.4000s/test_data_set_%d", folder, number);
+    DIR *d = opendir(path);
+    if (!d) return false;
+    (void)closedir(d);
+    for (int out = 0; out < 2; ++out)
+        for (int i = 0; i < MAX_TENSORS && !s->bad; ++i) {
+            (void)snprintf(path, sizeof path, "%.4000s/test_data_set_%d/%s_%d.pb", folder, number,
+                           out ? "output" : "input", i);
+            if (!exists(path)) break;
+            if (!read_pb(path, out ? &s->out[i] : &s->in[i])) s->bad = out ? "output" : "input";
+            if (out) ++s->nout;
+            else ++s->nin;
+        }
+    return true;
+}
+
+void free_set(data_set_t *s) {
+    for (int i = 0; i < s->nin; ++i) free(s->in[i].data);
+    for (int i = 0; i < s->nout; ++i) free(s->out[i].data);
 }

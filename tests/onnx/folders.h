@@ -13,6 +13,18 @@ typedef struct {
     void *data;
 } tensor_t;
 
+enum { MAX_TENSORS = 64 };
+/* The inputs and outputs of one run. */
+typedef struct {
+    tensor_t in[MAX_TENSORS], out[MAX_TENSORS];
+    int nin, nout;
+    const char
+        *bad; /* a file that holds no tensor of a type that graphs carry (dnnl_tp_last_error() says which) */
+} data_set_t;
+/* FOLDER/test_data_set_NUMBER; false: there is none. */
+bool read_set(const char *folder, int number, data_set_t *s);
+void free_set(data_set_t *s);
+
 /* All bytes of a file; NULL: it cannot be read. The caller frees it. */
 void *read_all(const char *path, size_t *size);
 /* A TensorProto of a file; false: it is none, or graphs do not carry it (dnnl_tp_last_error() says which). */

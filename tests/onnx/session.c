@@ -1,5 +1,7 @@
 /* Sessions of models: shapes and values that come and go, defaults, refusals, many threads, memory. */
+#include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,12 +321,120 @@ static void test_out_of_memory(void **state) {
     assert_true(fails_by_allocation(all_of_it, &m, true) > 20);
 }
 
+/* ---- Memory ----------------------------------------------------------------------------------------------------- */
+
+static _Atomic int64_t live_bytes;
+static void *count_alloc(void *ctx, size_t size, size_t alignment) {
+    void *p = NULL;
+    (void)ctx;
+    if (posix_memalign(&p, alignment, size)) return NULL;
+    atomic_fetch_add(&live_bytes, (int64_t)malloc_usable_size(p));
+    return p;
+}
+static void count_free(void *ctx, void *p) {
+    (void)ctx;
+    if (p) atomic_fetch_sub(&live_bytes, (int64_t)malloc_usable_size(p));
+    free(p);
+}
+
+enum { IN = 96, HIDDEN = 160, LENGTHS = 16 };
+static int8_t down[IN * HIDDEN], up[HIDDEN * IN];
+static const float down_scale = .25f, up_scale = .5f;
+
+/* y {n + 1, IN} = relu(pad(x) down) up, with a row of zeros in front of x {n, IN}: the sizes have to be known. */
+static void int8_encoder(bytes_t *m) {
+    static const int64_t n_by_in[] = {-1, IN}, pad_dims[] = {4}, dims[][2] = {{IN, HIDDEN}, {HIDDEN, IN}},
+                         pads[] = {1, 0, 0, 0};
+    static bytes_t g;
+    for (int i = 0; i < IN * HIDDEN; ++i) down[i] = (int8_t)(i * 7 % 5 - 2), up[i] = (int8_t)(i * 11 % 7 - 3);
+    g.n = 0;
+    put_node(&g, "Pad", "", "x", "pads", "p");
+    put_node(&g, "DequantizeLinear", "", "down", "down_scale", "a");
+    put_node(&g, "DequantizeLinear", "", "up", "up_scale", "b");
+    put_node(&g, "MatMul", "", "p", "a", "h");
+    put_node(&g, "Relu", "", "h", NULL, "r");
+    put_node(&g, "MatMul", "", "r", "b", "y");
+    put_raw(&g, "pads", INT64, 1, pad_dims, pads, sizeof pads);
+    put_raw(&g, "down", INT8, 2, dims[0], down, sizeof down);
+    put_raw(&g, "up", INT8, 2, dims[1], up, sizeof up);
+    put_raw(&g, "down_scale", FLOAT, 0, NULL, &down_scale, sizeof down_scale);
+    put_raw(&g, "up_scale", FLOAT, 0, NULL, &up_scale, sizeof up_scale);
+    put_value(&g, G_INPUT, "x", FLOAT, 2, n_by_in);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 2, n_by_in);
+    m->n = 0;
+    put_model(m, &g, 8, 17);
+}
+
+static void run_encoder(dnnl_tp_onnx_session_t s, int64_t n) {
+    static float x[LENGTHS * IN], y[(LENGTHS + 1) * IN];
+    const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {n, IN}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_arg_t arg = {&shape, NULL};
+    dnnl_tp_onnx_call_t call;
+    for (int i = 0; i < n * IN; ++i) x[i] = (float)(i % 3 - 1);
+    CHECK_OK(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg));
+    CHECK_OK(dnnl_tp_onnx_call_run(call, (const void *[]){x}, (void *[]){y}, NULL));
+    for (int64_t r = 0; r <= n; ++r) {
+        double h[HIDDEN] = {0};
+        for (int k = 0; k < HIDDEN && r > 0; ++k) {
+            for (int i = 0; i < IN; ++i)
+                h[k] += (double)x[(r - 1) * IN + i] * down[i * HIDDEN + k] * (double)down_scale;
+            if (h[k] < 0.) h[k] = 0.;
+        }
+        for (int i = 0; i < IN; ++i) { /* quarters: exact in any order */
+            double want = 0.;
+            for (int k = 0; k < HIDDEN; ++k) want += h[k] * up[k * IN + i] * (double)up_scale;
+            assert_true((double)y[r * IN + i] == want);
+        }
+    }
+    CHECK_OK(dnnl_tp_onnx_call_destroy(call));
+}
+
+/* Further lengths cost neither converted weights nor packed ones, though each has a graph of its own; and what was evicted
+ * leaves nothing. */
+static void test_lengths(void **state) {
+    (void)state;
+    static bytes_t m;
+    static const dnnl_tp_allocator_t counting = {sizeof counting, NULL, count_alloc, count_free};
+    const int64_t packed = 2 * IN * HIDDEN * (int64_t)sizeof(float);
+    int capacity;
+    int8_encoder(&m);
+    CHECK_OK(dnnl_tp_get_primitive_cache_capacity(&capacity));
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(0));
+    CHECK_OK(dnnl_tp_set_allocator(&counting));
+    dnnl_tp_onnx_session_t s = open_session(&m, NULL);
+    const int64_t none = atomic_load(&live_bytes);
+    run_encoder(s, 1);
+    const int64_t one = atomic_load(&live_bytes);
+    for (int64_t n = 2; n <= LENGTHS; ++n) run_encoder(s, n);
+    const int64_t all = atomic_load(&live_bytes);
+    assert_int_equal(stats_of(s).graphs, LENGTHS);
+    print_message("weights %lld bytes, one length %lld, 15 more %lld\n", (long long)packed,
+                  (long long)(one - none), (long long)(all - one));
+    assert_true(one - none > 2 * packed && all - one < (LENGTHS - 1) * packed);
+    dnnl_tp_onnx_session_destroy(s);
+
+    const dnnl_tp_onnx_session_opts_t two = {.struct_size = sizeof two, .max_calls = 2};
+    s = open_session(&m, &two);
+    for (int64_t n = 1; n <= LENGTHS; ++n) run_encoder(s, n);
+    run_encoder(s, LENGTHS - 1);
+    const int64_t before = atomic_load(&live_bytes);
+    for (int round = 0; round < 3; ++round)
+        for (int64_t n = 1; n <= LENGTHS; ++n) run_encoder(s, n);
+    run_encoder(s, LENGTHS - 1);
+    assert_true(atomic_load(&live_bytes) <= before + packed / 8);
+    dnnl_tp_onnx_session_destroy(s);
+    CHECK_OK(dnnl_tp_set_allocator(NULL));
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(capacity));
+    assert_int_equal(atomic_load(&live_bytes), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),        cmocka_unit_test(test_values),
         cmocka_unit_test(test_defaults),      cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_threads),
         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
