@@ -111,7 +111,9 @@ typedef struct {
     uint64_t flags; /**< DNNL_TP_THREADPOOL_ASYNCHRONOUS: execute on it returns before the work is done. */
 } dnnl_tp_threadpool_opts_t;
 
-/** Creates a built-in pool and starts its threads. Thread-safe.
+/** Creates a built-in pool and starts its threads. They have the caller's floating-point environment, traps and
+ * rounding included, and block all signals but those that their own instructions raise (SIGFPE, SIGSEGV and the
+ * like). Thread-safe.
  *
  * @param[out] pool owned by the caller; NULL on failure
  * @param opts read during the call only; NULL = defaults

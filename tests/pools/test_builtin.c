@@ -95,6 +95,8 @@ static void signal_mask_body(void *arg, int i, int n) {
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
     int blocked = sigismember(&mask, SIGINT) + sigismember(&mask, SIGTERM) + sigismember(&mask, SIGUSR1);
     bool is_caller = pthread_equal(pthread_self(), m->caller);
+    /* What the work's own instructions raise reaches the host's handlers. */
+    if (sigismember(&mask, SIGFPE) || sigismember(&mask, SIGSEGV)) atomic_fetch_add(&m->wrong, 1);
     if (blocked != (is_caller ? 0 : 3)) atomic_fetch_add(&m->wrong, 1);
     atomic_fetch_add(is_caller ? &m->by_caller : &m->by_workers, 1);
     for (int k = 0; k < 100 && !(atomic_load(&m->by_caller) && atomic_load(&m->by_workers)); ++k) usleep(100);

@@ -118,9 +118,8 @@ dnnl_tp_status_t dtp_blocking_start(dtp_pool_t *rec, int num_threads, const char
     if (!b) return dtp_no_memory(bytes);
     b->rec = rec;
     rec->blocking = b;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    dtp_block_host_signals(&before);
     int error = 0;
     for (; b->num_started < num_threads && !error; b->num_started += !error) {
         int i = b->num_started;

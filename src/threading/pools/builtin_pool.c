@@ -334,6 +334,14 @@ static void start_workers_on(dtp_pool_t *rec) {
     }
 }
 
+void dtp_block_host_signals(sigset_t *before) {
+    static const int own[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; ++i) sigdelset(&blocked, own[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, before);
+}
+
 dnnl_tp_status_t dtp_builtin_start(dtp_pool_t *rec, const char *name, int64_t spin_ns) {
     double quota = dtp_cpu_quota();
     int cpus[DTP_MAX_THREADS], n_cpus = dtp_affinity_cpus(cpus, DTP_MAX_THREADS);
@@ -347,9 +355,8 @@ dnnl_tp_status_t dtp_builtin_start(dtp_pool_t *rec, const char *name, int64_t sp
             if (rec->workers[i].cpu < 0 || rec->workers[i].cpu != here) peer = i;
     if (peer >= 0) atomic_store(&rec->workers[peer].reply, 1);
 
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    dtp_block_host_signals(&before);
     int started = 0, error = 0;
     for (; started < rec->num_threads; ++started) {
         struct dtp_worker *worker = &rec->workers[started];

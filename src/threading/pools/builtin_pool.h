@@ -2,6 +2,8 @@
 #ifndef DTP_THREADING_POOLS_BUILTIN_POOL_H
 #define DTP_THREADING_POOLS_BUILTIN_POOL_H
 
+#include <signal.h>
+
 #include "threading/pools/record.h"
 #include "threading/pools/runtime.h"
 
@@ -16,6 +18,9 @@ dnnl_tp_status_t dtp_builtin_start(dtp_pool_t *rec, const char *name, int64_t sp
 /* The first and the last thing that a thread of the pool does. */
 void dtp_builtin_thread_in(void);
 void dtp_builtin_thread_out(dtp_pool_t *rec);
+/* Threads that are made from now on take none of the host's signals, but those that their own instructions raise:
+ * SIGSEGV, SIGFPE and the like reach the host's handlers. `before` is for pthread_sigmask behind it. */
+void dtp_block_host_signals(sigset_t *before);
 /* Ends and joins the workers and the blocking crew, then frees the record; on a thread of any built-in pool,
  * and inside running work, nobody waits, and the last one out frees. */
 void dtp_builtin_end(dtp_pool_t *rec);
