@@ -1,12 +1,14 @@
-/* Conversions in registers and transposed moves (cpu/elementwise/move.h) of every instruction set against the portable
- * table: the same bits, for all types, row lengths, steps, alignments and kinds of stores, and nothing
- * written outside. */
+/* Single elements of any type from double; conversions in registers and transposed moves (cpu/elementwise/move.h) of
+ * every instruction set against the portable table: the same bits, for all types, row lengths, steps, alignments and
+ * kinds of stores, and nothing written outside. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/base/scalar.h"
 #include "common/primitive/engine.h"
 #include "cpu/elementwise/cast.h"
 #include "cpu/elementwise/move.h"
@@ -136,7 +138,34 @@ static void moves(void **state) {
 #endif
 }
 
+/* One element, from double: to nearest even, limited, NaN gives 0. */
+static void stores(void **state) {
+    (void)state;
+    static const struct {
+        double from;
+        int64_t s64;
+        int32_t s32;
+    } cases[] = {{(double)NAN, 0, 0},
+                 {2.5, 2, 2},
+                 {-3.5, -4, -4},
+                 {0x1p62, INT64_C(1) << 62, INT32_MAX},
+                 {0x1.fffffffffffffp62, INT64_C(0x7ffffffffffffc00), INT32_MAX},
+                 {0x1p63, INT64_MAX, INT32_MAX},
+                 {1e300, INT64_MAX, INT32_MAX},
+                 {(double)INFINITY, INT64_MAX, INT32_MAX},
+                 {-0x1p63, INT64_MIN, INT32_MIN},
+                 {-1e300, INT64_MIN, INT32_MIN},
+                 {-(double)INFINITY, INT64_MIN, INT32_MIN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        int64_t x = 1;
+        int32_t y = 1;
+        dtp_store(dnnl_tp_s64, &x, 0, cases[i].from);
+        dtp_store(dnnl_tp_s32, &y, 0, cases[i].from);
+        assert_true(x == cases[i].s64 && y == cases[i].s32);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(casts), cmocka_unit_test(moves)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(casts), cmocka_unit_test(moves), cmocka_unit_test(stores)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

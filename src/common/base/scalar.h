@@ -49,6 +49,11 @@ static inline double dtp_saturate(double v, double lo, double hi) {
     return v < lo ? lo : v > hi ? hi : v;
 }
 
+/* The same for s64, the greatest of which is no double. */
+static inline int64_t dtp_saturate_s64(double v) {
+    return v >= 0x1p63 ? INT64_MAX : (int64_t)dtp_saturate(v, (double)INT64_MIN, 0x1p63);
+}
+
 static inline void dtp_store(dnnl_tp_data_type_t dt, void *data, int64_t i, double v) {
     switch (dt) {
     case dnnl_tp_f32: ((float *)data)[i] = (float)v; break;
@@ -58,7 +63,7 @@ static inline void dtp_store(dnnl_tp_data_type_t dt, void *data, int64_t i, doub
     case dnnl_tp_s8: ((int8_t *)data)[i] = (int8_t)dtp_saturate(v, INT8_MIN, INT8_MAX); break;
     case dnnl_tp_u8: ((uint8_t *)data)[i] = (uint8_t)dtp_saturate(v, 0, UINT8_MAX); break;
     case dnnl_tp_f64: ((double *)data)[i] = v; break;
-    case dnnl_tp_s64: ((int64_t *)data)[i] = (int64_t)v; break;
+    case dnnl_tp_s64: ((int64_t *)data)[i] = dtp_saturate_s64(v); break;
     default: break;
     }
 }
