@@ -8,6 +8,12 @@
 /* Limited to 0..1; NaN stays. */
 static inline double dtp_unit(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
 
+/* x / (1 + exp(u)), whose exponential never overflows. */
+static inline double dtp_gate(double x, double u) {
+    const double e = exp(-fabs(u));
+    return (u > 0 ? x * e : x) / (1 + e);
+}
+
 /* The larger and the smaller one; NaN where either is NaN. */
 static inline double dtp_larger_f64(double x, double y) { return x > y || x != x ? x : y; }
 static inline int64_t dtp_larger_s64(int64_t x, int64_t y) { return x > y ? x : y; }

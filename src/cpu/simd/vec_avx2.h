@@ -149,7 +149,7 @@ V_INLINE vf v_quot(vf a, vf b) { return _mm256_div_ps(a, b); }
 V_INLINE vf v_split(vf x, vf *e) {
     /* Denormals are scaled up first. */
     vm small = v_lt(x, v_set1(1.17549435e-38f));
-    x = v_sel(small, v_mul(x, v_set1(8388608.f)), x);
+    x = v_sel(small, v_mul(v_min(x, v_set1(1.f)), v_set1(8388608.f)), x);
     __m256i u = _mm256_castps_si256(x);
     vf k = _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(u, 23), _mm256_set1_epi32(127)));
     *e = v_sub(k, _mm256_and_ps(small, v_set1(23.f)));
@@ -226,12 +226,12 @@ V_INLINE __m256i v_bf16_bits(vf x) {
     __m256i r = _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(u, odd), _mm256_set1_epi32(0x7fff)), 16);
     return _mm256_blendv_epi8(r, _mm256_or_si256(h, _mm256_set1_epi32(0x40)), _mm256_castps_si256(v_nan(x)));
 }
-V_INLINE __m256i v_to_int(vf x, float hi) {
-    vf y = v_min(x, v_set1(hi));
+V_INLINE __m256i v_to_int(vf x, float lo, float hi) {
+    const vf y = v_max(v_set1(lo), v_min(x, v_set1(hi)));
     return _mm256_cvtps_epi32(_mm256_and_ps(y, _mm256_cmp_ps(x, x, _CMP_ORD_Q)));
 }
 V_INLINE __m256i v_s32_bits(vf x) {
-    return _mm256_blendv_epi8(v_to_int(x, 2147483520.f), _mm256_set1_epi32(INT32_MAX),
+    return _mm256_blendv_epi8(v_to_int(x, -2147483648.f, 2147483520.f), _mm256_set1_epi32(INT32_MAX),
                               _mm256_castps_si256(v_le(v_set1(2147483648.f), x)));
 }
 V_INLINE void v_to_f16(void *p, vf x) { _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(x, 0)); }
@@ -250,11 +250,11 @@ V_INLINE __m128i v_words(__m256i y) {
     return _mm_packs_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
 }
 V_INLINE void v_to_s8(void *p, vf x) {
-    __m128i w = v_words(v_to_int(x, 127.f));
+    __m128i w = v_words(v_to_int(x, -128.f, 127.f));
     _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(w, w));
 }
 V_INLINE void v_to_u8(void *p, vf x) {
-    __m128i w = v_words(v_to_int(x, 255.f));
+    __m128i w = v_words(v_to_int(x, 0.f, 255.f));
     _mm_storel_epi64((__m128i *)p, _mm_packus_epi16(w, w));
 }
 
@@ -284,13 +284,13 @@ V_INLINE __m256i v_bytes_in_order(__m256i x) {
     return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 V_INLINE void v_to4_s8(char *p, const vf *x, int stream) {
-    __m256i a = _mm256_packs_epi32(v_to_int(x[0], 127.f), v_to_int(x[1], 127.f));
-    __m256i b = _mm256_packs_epi32(v_to_int(x[2], 127.f), v_to_int(x[3], 127.f));
+    __m256i a = _mm256_packs_epi32(v_to_int(x[0], -128.f, 127.f), v_to_int(x[1], -128.f, 127.f));
+    __m256i b = _mm256_packs_epi32(v_to_int(x[2], -128.f, 127.f), v_to_int(x[3], -128.f, 127.f));
     v_put(p, v_bytes_in_order(_mm256_packs_epi16(a, b)), stream);
 }
 V_INLINE void v_to4_u8(char *p, const vf *x, int stream) {
-    __m256i a = _mm256_packs_epi32(v_to_int(x[0], 255.f), v_to_int(x[1], 255.f));
-    __m256i b = _mm256_packs_epi32(v_to_int(x[2], 255.f), v_to_int(x[3], 255.f));
+    __m256i a = _mm256_packs_epi32(v_to_int(x[0], 0.f, 255.f), v_to_int(x[1], 0.f, 255.f));
+    __m256i b = _mm256_packs_epi32(v_to_int(x[2], 0.f, 255.f), v_to_int(x[3], 0.f, 255.f));
     v_put(p, v_bytes_in_order(_mm256_packus_epi16(a, b)), stream);
 }
 

@@ -253,12 +253,13 @@ V_INLINE __m512i v_bf16_high(vf x) {
     __m512i r = _mm512_add_epi32(_mm512_add_epi32(u, odd), _mm512_set1_epi32(0x7fff));
     return _mm512_mask_or_epi32(r, v_nan(x), u, _mm512_set1_epi32(0x400000));
 }
-/* Rounded, at most hi (exact in f32); NaN gives 0, what is below all integers the least one. */
-V_INLINE __m512i v_to_int(vf x, float hi) {
-    return _mm512_maskz_cvtps_epi32(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), v_min(x, v_set1(hi)));
+/* Rounded, limited to lo..hi (integers that are exact in f32), so that no lane raises an exception; NaN gives 0. */
+V_INLINE __m512i v_to_int(vf x, float lo, float hi) {
+    const vf y = v_max(v_set1(lo), v_min(x, v_set1(hi)));
+    return _mm512_maskz_cvtps_epi32(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), y);
 }
 V_INLINE __m512i v_s32_bits(vf x) {
-    __m512i y = v_to_int(x, 2147483520.f);
+    __m512i y = v_to_int(x, -2147483648.f, 2147483520.f);
     return _mm512_mask_mov_epi32(y, v_le(v_set1(2147483648.f), x), _mm512_set1_epi32(INT32_MAX));
 }
 V_INLINE void v_to_f16(void *p, vf x) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(x, 0)); }
@@ -270,11 +271,10 @@ V_INLINE void v_to_bf16_n(void *p, vf x, int64_t n) {
 }
 V_INLINE void v_to_s32(void *p, vf x) { _mm512_storeu_si512(p, v_s32_bits(x)); }
 V_INLINE void v_to_s8(void *p, vf x) {
-    _mm_storeu_si128((__m128i *)p, _mm512_cvtsepi32_epi8(v_to_int(x, 127.f)));
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(v_to_int(x, -128.f, 127.f)));
 }
 V_INLINE void v_to_u8(void *p, vf x) {
-    __m512i y = _mm512_max_epi32(v_to_int(x, 255.f), _mm512_setzero_si512());
-    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(y));
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(v_to_int(x, 0.f, 255.f)));
 }
 
 /* A byte for each lane: 1 where m, else 0. */
@@ -308,13 +308,13 @@ V_INLINE __m512i v_bytes_in_order(__m512i x) {
                                     x);
 }
 V_INLINE void v_to4_s8(char *p, const vf *x, int stream) {
-    __m512i a = _mm512_packs_epi32(v_to_int(x[0], 127.f), v_to_int(x[1], 127.f));
-    __m512i b = _mm512_packs_epi32(v_to_int(x[2], 127.f), v_to_int(x[3], 127.f));
+    __m512i a = _mm512_packs_epi32(v_to_int(x[0], -128.f, 127.f), v_to_int(x[1], -128.f, 127.f));
+    __m512i b = _mm512_packs_epi32(v_to_int(x[2], -128.f, 127.f), v_to_int(x[3], -128.f, 127.f));
     v_put(p, v_bytes_in_order(_mm512_packs_epi16(a, b)), stream);
 }
 V_INLINE void v_to4_u8(char *p, const vf *x, int stream) {
-    __m512i a = _mm512_packs_epi32(v_to_int(x[0], 255.f), v_to_int(x[1], 255.f));
-    __m512i b = _mm512_packs_epi32(v_to_int(x[2], 255.f), v_to_int(x[3], 255.f));
+    __m512i a = _mm512_packs_epi32(v_to_int(x[0], 0.f, 255.f), v_to_int(x[1], 0.f, 255.f));
+    __m512i b = _mm512_packs_epi32(v_to_int(x[2], 0.f, 255.f), v_to_int(x[3], 0.f, 255.f));
     v_put(p, v_bytes_in_order(_mm512_packus_epi16(a, b)), stream);
 }
 

@@ -13,6 +13,7 @@ template <class T> DTP_DEVICE T dtp_quotient(T x, T y) {
     return y == 0 ? T(0) : x / y;
 }
 template <> __device__ __forceinline__ float dtp_quotient(float x, float y) { return x / y; }
+template <class X, class T> DTP_DEVICE T dtp_gate(X x, T u) { return T(x) / (1 + exp(u)); }
 
 /* dtp_table<f>::of, dtp_table2<f>::of: the expression of the table on values of T. */
 template <int F> struct dtp_table;

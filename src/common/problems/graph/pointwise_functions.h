@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 /* select: src0 != 0 ? src1 : src2, src0 boolean; cast: src0 in the type of dst, towards zero, limited to what the type can
  * hold and 0 for what is no number, among integers modulo 2^bits. */
@@ -76,19 +77,35 @@ PW_FUNCTION int64_t pw_shift_right(int64_t x, int64_t y) {
     return x >> (y < 0 || y > MOST ? MOST : y);
 }
 
-/* Numbers as integers: towards zero, limited, 0 for what is no number. */
-#define PW_LIMITED(name, type, from, low, high, above)                                  \
-    PW_FUNCTION type pw_to_##name(from x) {                                             \
-        return x != x ? 0 : x >= (above) ? (high) : x <= (from)(low) ? (low) : (type)x; \
+/* x where it is nearer to 0 than `bound`, a power of 2, else 0; by arithmetic on its bits, for compilers turn a choice between
+ * numbers that are converted then into one behind the conversion, which raises a floating-point exception out of range. */
+#define PW_INSIDE(name, type, bits_type, most_bits, sign)                \
+    PW_FUNCTION type pw_inside_##name(type x, type bound) {              \
+        bits_type bits, most;                                            \
+        memcpy(&bits, &x, sizeof bits);                                  \
+        memcpy(&most, &bound, sizeof most);                              \
+        bits &= ((bits & most_bits) - most) >> (sign);                   \
+        memcpy(&x, &bits, sizeof bits);                                  \
+        return x;                                                        \
     }
-PW_LIMITED(s64_f32, int64_t, float, INT64_MIN, INT64_MAX, 0x1p63f)
-PW_LIMITED(s64_f64, int64_t, double, INT64_MIN, INT64_MAX, 0x1p63)
-PW_LIMITED(s32_f32, int32_t, float, INT32_MIN, INT32_MAX, 0x1p31f)
-PW_LIMITED(s32_f64, int32_t, double, INT32_MIN, INT32_MAX, 0x1p31)
-PW_LIMITED(s8_f32, int8_t, float, INT8_MIN, INT8_MAX, 128.f)
-PW_LIMITED(s8_f64, int8_t, double, INT8_MIN, INT8_MAX, 128.)
-PW_LIMITED(u8_f32, uint8_t, float, 0, UINT8_MAX, 256.f)
-PW_LIMITED(u8_f64, uint8_t, double, 0, UINT8_MAX, 256.)
+PW_INSIDE(f32, float, int32_t, INT32_MAX, 31)
+PW_INSIDE(f64, double, int64_t, INT64_MAX, 63)
+#undef PW_INSIDE
+
+/* Numbers as integers: towards zero, limited, 0 for what is no number. */
+#define PW_LIMITED(to, from, type, via, from_type, low, high, above)                         \
+    PW_FUNCTION type pw_to_##to##_##from(from_type x) {                                      \
+        const via y = (via)pw_inside_##from(x, above);                                       \
+        return x >= (above) ? (high) : x <= (from_type)(low) ? (low) : (type)y;              \
+    }
+PW_LIMITED(s64, f32, int64_t, int64_t, float, INT64_MIN, INT64_MAX, 0x1p63f)
+PW_LIMITED(s64, f64, int64_t, int64_t, double, INT64_MIN, INT64_MAX, 0x1p63)
+PW_LIMITED(s32, f32, int32_t, int32_t, float, INT32_MIN, INT32_MAX, 0x1p31f)
+PW_LIMITED(s32, f64, int32_t, int32_t, double, INT32_MIN, INT32_MAX, 0x1p31)
+PW_LIMITED(s8, f32, int8_t, int32_t, float, INT8_MIN, INT8_MAX, 128.f)
+PW_LIMITED(s8, f64, int8_t, int32_t, double, INT8_MIN, INT8_MAX, 128.)
+PW_LIMITED(u8, f32, uint8_t, int32_t, float, 0, UINT8_MAX, 256.f)
+PW_LIMITED(u8, f64, uint8_t, int32_t, double, 0, UINT8_MAX, 256.)
 #undef PW_LIMITED
 
 #ifdef __CUDACC__
