@@ -318,7 +318,7 @@ static void run_case(const case_t *c, uint64_t stream) {
                                                               &d.src1.md, src2, &d.dst.md, attr)))
             continue;
         check_impl(pd, c->impl, c->layout0);
-        memset(d.dst.data, 0xff, d.dst.bytes);
+        tensor_blank(&d.dst);
         if (c->post & POST_SUM) memcpy(d.dst.data, d.old.data, d.dst.bytes);
         args[0].handle = d.src0.data;
         if (c->in_place) {

@@ -217,7 +217,7 @@ static const dtp_md_t *arg_md(dnnl_tp_primitive_desc_t pd, int arg) {
 }
 
 static void clear(tensor_t *t) {
-    if (t->data) memset(t->data, 0xff, t->bytes);
+    tensor_blank(t);
 }
 
 static void run_prop(const case_t *c, bool training, bool scales, data_t *d, const dtp_md_t *dst,

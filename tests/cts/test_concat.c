@@ -79,7 +79,7 @@ static void run_case(const case_t *c, uint64_t stream) {
             continue;
         check_impl(pd, c->impl, c->slayout);
         assert_true(dtp_md_equal(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_dst_md, 0), &dst.md));
-        memset(dst.data, 0xff, dst.bytes);
+        tensor_blank(&dst);
         CHECK_OK(run_pd(&at[k], pd, nargs, args));
         tensor_check(&dst, at[k].name);
         int64_t start = 0;

@@ -409,7 +409,7 @@ static void gaps(void **state) {
             &pd, at[i].engine, dnnl_tp_forward_training, dnnl_tp_convolution_auto, &smd, &wmd, NULL, &dmd,
             one, NULL, one, NULL, NULL));
         check_impl(pd, "ukr", "gaps");
-        memset(d.dst.data, 0xff, d.dst.bytes);
+        tensor_blank(&d.dst);
         dnnl_tp_exec_handle_t args[] = {
             {DNNL_TP_ARG_SRC, d.src.data}, {DNNL_TP_ARG_WEIGHTS, d.wei.data}, {DNNL_TP_ARG_DST, d.dst.data}};
         CHECK_OK(run_pd(&at[i], pd, 3, args));

@@ -108,7 +108,7 @@ static void run_binary(int alg, dnnl_tp_data_type_t dt, size_t s, bool truth, bo
         dnnl_tp_primitive_desc_t pd;
         if (!has_impl(at[k].engine, binary_pd(&pd, at[k].engine, alg, &x.md, &y.md, &z.md))) continue;
         check_impl(pd, "simd", shapes[s].l0);
-        memset(z.data, 0xff, z.bytes);
+        tensor_blank(&z);
         if (in_place) memcpy(z.data, x.data, x.bytes);
         const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC_0, in_place ? z.data : x.data},
                                               {DNNL_TP_ARG_SRC_1, y.data},
@@ -169,7 +169,7 @@ static void run_eltwise(int alg, dnnl_tp_data_type_t dt, size_t s) {
         dnnl_tp_primitive_desc_t pd;
         if (!has_impl(at[k].engine, dtp_pd_create(&pd, at[k].engine, &op.base, sizeof op, NULL))) continue;
         check_impl(pd, "exact", shapes[s].l0);
-        memset(z.data, 0xff, z.bytes);
+        tensor_blank(&z);
         const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, x.data}, {DNNL_TP_ARG_DST, z.data}};
         CHECK_OK(run_pd(&at[k], pd, 2, args));
         check_equal(&z, &want, dnnl_tp_alg_kind2str((dnnl_tp_alg_kind_t)alg), at[k].name);

@@ -110,7 +110,7 @@ static void run_alg(const case_t *c, bool across, const tensor_t *src, const dtp
         assert_int_equal(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_workspace_md, 0)->ndims, 0);
         if (i == 0) tensor_init(&dst, dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_dst_md, 0));
         const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, src->data}, {DNNL_TP_ARG_DST, dst.data}};
-        memset(dst.data, 0xff, dst.bytes);
+        tensor_blank(&dst);
         CHECK_OK(run_pd(&at[i], pd, 2, args));
         if (dtp_md_nelems(&dst.md) == 0) continue;
         tensor_check(&dst, at[i].name);

@@ -227,8 +227,8 @@ static void run_alg(const case_t *c, int alg, bool training, data_t *d, const dt
             {DNNL_TP_ARG_DST, d->dst.data},
             {DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_TP_ARG_SRC_1, c->post_ops ? d->add.data : NULL},
             {DNNL_TP_ARG_WORKSPACE, taps ? d->taps.data : NULL}};
-        memset(d->dst.data, 0xff, d->dst.bytes);
-        if (taps) memset(d->taps.data, 0xff, d->taps.bytes);
+        tensor_blank(&d->dst);
+        if (taps) tensor_blank(&d->taps);
         CHECK_OK(run_pd(&at[i], pd, 4, args));
         if (dtp_md_nelems(&d->dst.md)) tensor_check(&d->dst, at[i].name);
         if (at[i].threads == 1) check(c, alg, d, training, at[i].name);

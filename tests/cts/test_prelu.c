@@ -96,7 +96,7 @@ static void run_case(const case_t *c, uint64_t stream) {
             &pd, at[i].engine, i % 2 ? dnnl_tp_forward_training : dnnl_tp_forward_inference, &d.src.md,
             &d.wei.md, &d.dst.md, NULL));
         check_impl(pd, c->impl, c->layout);
-        memset(d.dst.data, 0xff, d.dst.bytes);
+        tensor_blank(&d.dst);
         if (c->in_place) memcpy(d.dst.data, d.src.data, d.src.bytes);
         args[0].handle = c->in_place ? d.dst.data : d.src.data;
         CHECK_OK(run_pd(&at[i], pd, 3, args));

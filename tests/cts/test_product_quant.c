@@ -514,7 +514,7 @@ static void values(void **state) {
                         (dnnl_tp_exec_handle_t){DNNL_TP_ARG_ATTR_ZERO_POINTS | quant_arg[q], d.zp[q].data};
             }
             /* What was there before: the old dst, and anything but zeros in its padding. */
-            memset(d.dst.data, 0xff, d.dst.bytes);
+            tensor_blank(&d.dst);
             int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
             if (c->sum) do
                     tensor_set(&d.dst, pos, tensor_get(&d.old, pos));

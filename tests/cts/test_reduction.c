@@ -198,7 +198,7 @@ static void run_case(const case_t *c, uint64_t stream) {
             continue;
         check_impl(pd, c->impl, c->slayout);
         if (c->post) memcpy(d.dst.data, d.old.data, d.dst.bytes);
-        else memset(d.dst.data, 0xff, d.dst.bytes);
+        else tensor_blank(&d.dst);
         const dnnl_tp_exec_handle_t args[] = {
             {DNNL_TP_ARG_SRC, d.src.data},
             {DNNL_TP_ARG_DST, d.dst.data},

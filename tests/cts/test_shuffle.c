@@ -98,7 +98,7 @@ static void run_case(const case_t *c, uint64_t stream) {
             tensor_init(&dst, dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_dst_md, 0));
             if (!c->dst) assert_true(md_matches(&dst.md, c->src));
         }
-        memset(dst.data, 0xff, dst.bytes);
+        tensor_blank(&dst);
         CHECK_OK(run_pd(&at[i], pd, 2,
                         (dnnl_tp_exec_handle_t[]){{DNNL_TP_ARG_SRC, src.data}, {DNNL_TP_ARG_DST, dst.data}}));
         if (dtp_md_nelems(&dst.md)) tensor_check(&dst, at[i].name);

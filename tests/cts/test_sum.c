@@ -61,7 +61,7 @@ static void run_case(const case_t *c, uint64_t stream) {
                       dnnl_tp_sum_primitive_desc_create(&pd, at[k].engine, &dst.md, c->n, scale, mds, NULL)))
             continue;
         check_impl(pd, c->impl, c->slayout);
-        memset(dst.data, 0xff, dst.bytes);
+        tensor_blank(&dst);
         if (c->in_place) {
             memcpy(dst.data, src[0].data, dst.bytes);
             args[0].handle = dst.data;

@@ -1,5 +1,5 @@
 /* Runs folders of ONNX tests: each twice, with inputs as inputs and with all but the first frozen as constants; with and
- * without fusion, on one thread and on three.
+ * without fusion, on one thread and on three. Where all inputs and results are finite no floating-point exception is raised.
  *
  *   nodes FOLDER EXPECTED [NAME]    FOLDER holds the test folders; EXPECTED lists what is refused and why
  *   nodes FOLDER EXPECTED --write   writes the list anew
@@ -14,6 +14,7 @@
 
 #include "dtp_onnx.pb-c.h"
 #include "folders.h"
+#include "support/traps.h"
 #include "support/watchdog.h"
 
 enum { TEXT = 512, PATH = 4096, MAX_FOLDERS = 2048, HANG_SECONDS = 60, WIDE = 3 };
@@ -90,6 +91,11 @@ static verdict_t compare(dnnl_tp_executable_t exe, const dnnl_tp_value_t *values
     return PASSED;
 }
 
+static bool is_finite(const dnnl_tp_tensor_info_t *info, const void *data) {
+    const size_t bytes = count_of(info) * dnnl_tp_data_type_size(info->data_type);
+    return traps_finite_run(info->data_type, data, bytes);
+}
+
 static verdict_t run_with(dnnl_tp_graph_t graph, const dnnl_tp_value_t *inputs,
                           const dnnl_tp_value_t *outputs, const data_set_t *s, unsigned flags, int stream,
                           char *reason) {
@@ -112,8 +118,20 @@ static verdict_t run_with(dnnl_tp_graph_t graph, const dnnl_tp_value_t *inputs,
         else if (!(out[i] = malloc(count_of(&info) * dnnl_tp_data_type_size(info.data_type) + 1))) abort();
         else memset(out[i], 0xa5, count_of(&info) * dnnl_tp_data_type_size(info.data_type));
     }
+    bool ordinary = true;
+    for (int i = 0, k = 0; i < s->nin; ++i)
+        if (inputs[i] >= 0) ordinary &= is_finite(&shapes[k], in[k]), ++k;
+    traps_begin(ordinary);
     if (v == PASSED && dnnl_tp_executable_run(exe, streams[stream], nin, in, s->nout, out, NULL))
         v = refused(reason);
+    for (int i = 0; v == PASSED && i < s->nout; ++i) {
+        dnnl_tp_tensor_info_t info;
+        ordinary &= !dnnl_tp_executable_query(exe, outputs[i], &info) && is_finite(&info, out[i]);
+    }
+    if (!traps_end(ordinary && v == PASSED ? "a run" : NULL)) {
+        (void)snprintf(reason, TEXT, "a floating-point exception");
+        v = WRONG;
+    }
     if (v == PASSED) v = compare(exe, outputs, s, out, reason);
     for (int i = 0; i < s->nout; ++i) free(out[i]);
     dnnl_tp_executable_destroy(exe);
@@ -334,7 +352,10 @@ static bool world(void) {
         return false;
     static dnnl_tp_threadpool_t pool;
     const dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof opts, .num_threads = WIDE};
-    if (dnnl_tp_threadpool_create(&pool, &opts)) return true; /* a build without pools */
+    traps_enter(); /* for the threads of the pool */
+    const dnnl_tp_status_t status = dnnl_tp_threadpool_create(&pool, &opts);
+    traps_leave();
+    if (status) return true; /* a build without pools */
     nstreams = 2;
     return !dnnl_tp_stream_attr_create(&attrs[1], dnnl_tp_cpu) &&
            !dnnl_tp_stream_attr_set_builtin_threadpool(attrs[1], pool) &&

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/traps.h"
 #include "support/upload.h"
 
 enum { MOST_IN = 3, FILLED = 0x5a };
@@ -31,7 +32,9 @@ dnnl_tp_status_t test_one_op(dnnl_tp_op_kind_t kind, int nattr, const dnnl_tp_op
     CHECK_OK(dnnl_tp_stream_attr_create(&sa, test_engine_kind()));
     if (threads > 1 && DNNL_TP_WITH_THREADPOOL && !test_engine_is_far(engine)) {
         dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof opts, .num_threads = threads};
+        traps_enter(); /* for the threads of the pool */
         CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
+        traps_leave();
         CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(sa, pool));
     }
     CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, dnnl_tp_stream_default_flags, sa));

@@ -1,6 +1,7 @@
 #include "support/product_check.h"
 
 #include "support/tensor.h"
+#include "support/traps.h"
 #include "support/upload.h"
 
 #include <math.h>
@@ -284,8 +285,10 @@ void pc_check(pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t stream,
             if (r.t[i].data) test_upload(r.t[i].memory, r.t[i].data, r.t[i].bytes);
         for (int i = 0; i < PC_MAX_STEPS && test_engine_is_far(engine); ++i)
             if (r.extra[i].data) test_upload(r.extra[i].memory, r.extra[i].data, r.extra[i].bytes);
+        traps_begin(p->special == 0 && !test_engine_is_far(engine));
         CHECK_OK(dnnl_tp_primitive_execute(primitive, stream, n, args));
         CHECK_OK(dnnl_tp_stream_wait(stream));
+        if (!traps_end(pd->impl->name)) fail_msg("%s raised a floating-point exception", pd->impl->name);
         if (test_engine_is_far(engine)) test_download(r.t[3].memory, r.t[3].data, r.t[3].bytes);
     }
     compare(&r);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/primitive/primitive_desc.h"
+#include "support/traps.h"
 #include "support/upload.h"
 
 enum { CANARY = 64 };
@@ -15,10 +16,12 @@ void tensor_init(tensor_t *t, const dtp_md_t *md) {
     t->bytes = dtp_md_size(md) + (size_t)md->offset0 * dtp_type_size(md->data_type);
     unsigned char *base = aligned_alloc(64, (t->bytes + 2 * CANARY + 63) / 64 * 64);
     assert_non_null(base);
-    memset(base, 0xa5, CANARY);
-    memset(base + CANARY, 0xff, t->bytes);
-    memset(base + CANARY + t->bytes, 0xa5, CANARY);
+    traps_spoil(base, t->bytes + 2 * CANARY);
     t->data = base + CANARY;
+}
+
+void tensor_blank(tensor_t *t) {
+    if (t->data) traps_spoil(t->data, t->bytes);
 }
 
 void tensor_layout(tensor_t *t, int ndims, const int64_t *dims, dnnl_tp_data_type_t dt, const char *layout) {
@@ -181,9 +184,11 @@ void tensor_fill(tensor_t *t, test_rng_t *r, float lo, float hi, bool whole) {
 }
 
 void tensor_check(const tensor_t *t, const char *what) {
-    for (int i = 0; i < CANARY; ++i)
-        if (t->data[i - CANARY] != 0xa5 || t->data[t->bytes + (size_t)i] != 0xa5)
-            fail_msg("%s: wrote outside its buffer", what);
+    unsigned char canary[CANARY] __attribute__((aligned(64)));
+    traps_spoil(canary, CANARY);
+    if (memcmp(t->data - CANARY, canary, CANARY) != 0) fail_msg("%s: wrote before its buffer", what);
+    for (size_t i = t->bytes; i < t->bytes + CANARY; ++i)
+        if (t->data[i] != canary[i % CANARY]) fail_msg("%s: wrote behind its buffer", what);
     if (!dtp_md_is_padded(&t->md)) return;
     int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
     dtp_md_t whole = t->md;
@@ -216,6 +221,8 @@ const place_t *places(int *n) {
         *n = n_all;
         return all;
     }
+    traps_enter();
+    traps_leave();
     for (int i = 0; i < NISAS && (i == 0 || runs_cpu_code(all[0].engine)); ++i)
         for (int k = 0; k < counts; ++k) {
             place_t *p = &all[n_all++];
@@ -229,7 +236,9 @@ const place_t *places(int *n) {
                 p->threads = 1;
             } else if (p->threads > 1 && DNNL_TP_WITH_THREADPOOL) {
                 dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof opts, .num_threads = p->threads};
+                traps_enter(); /* for the threads of the pool */
                 CHECK_OK(dnnl_tp_threadpool_create(&p->pool, &opts));
+                traps_leave();
                 CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(sattr, p->pool));
             } else {
                 CHECK_OK(dnnl_tp_stream_attr_set_threadpool(sattr, NULL));

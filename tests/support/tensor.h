@@ -13,8 +13,10 @@ typedef struct {
     unsigned char *data; /* 64-byte aligned, between two canaries */
 } tensor_t;
 
-/* Every byte of the buffer is 0xff: NaN where nobody writes. */
+/* The buffer is spoilt (traps.h): NaN where nobody writes, and arithmetic on it raises an exception. */
 void tensor_init(tensor_t *t, const dtp_md_t *md);
+/* Spoilt again. */
+void tensor_blank(tensor_t *t);
 /* The same from a layout text ("ab", "BA16a16b", "acdb"). */
 void tensor_layout(tensor_t *t, int ndims, const int64_t *dims, dnnl_tp_data_type_t dt, const char *layout);
 /* Elements lo..hi, whole numbers when `whole`; the padding is zeroed. */

@@ -1,11 +1,13 @@
 /* Tensors of the host on engines whose memory the host cannot read; see upload.h. */
 #include "support/upload.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
 #include "exec/run/executable.h"
 #include "support/check.h"
+#include "support/traps.h"
 
 dnnl_tp_engine_kind_t test_engine_kind(void) {
     return dnnl_tp_engine_get_count(dnnl_tp_gpu) ? dnnl_tp_gpu : dnnl_tp_cpu;
@@ -84,14 +86,44 @@ void upload_end(upload_t *u) {
     u->n = 0;
 }
 
+/* Of all inputs or all outputs: finite. Where something else goes in or comes out, exceptions are no fault. */
+static bool args_finite(const dtp_pd_t *pd, int nargs, const dnnl_tp_exec_handle_t *args, unsigned outputs) {
+    for (int i = 0; i < nargs; ++i) {
+        const int k = dtp_pd_arg_index(pd, args[i].arg);
+        if (k < 0 || !pd->args[k].md || !pd->arg_bytes[k] || !args[i].handle) continue;
+        if ((pd->args[k].flags & DTP_ARG_OUTPUT) == outputs && !traps_finite(pd->args[k].md, args[i].handle))
+            return false;
+    }
+    return true;
+}
+
+static void check_traps(const dtp_pd_t *pd, bool counts) {
+    char what[256];
+    int n = snprintf(what, sizeof what, "%s %s", pd->info->name, pd->impl->name);
+    for (int i = 0; i < pd->nargs && i < 8 && n < (int)sizeof what - 40; ++i) {
+        const dtp_md_t *md = pd->args[i].md;
+        if (!md || !pd->arg_bytes[i]) continue;
+        n += snprintf(what + n, sizeof what - (size_t)n, " %d:%d:", pd->args[i].arg, (int)md->data_type);
+        for (int d = 0; d < md->ndims && n < (int)sizeof what - 30; ++d)
+            n += snprintf(what + n, sizeof what - (size_t)n, "%s%lld", d ? "x" : "", (long long)md->dims[d]);
+    }
+    if (!traps_end(counts ? what : NULL)) fail_msg("%s raised a floating-point exception", what);
+}
+
 dnnl_tp_status_t test_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream, int nargs,
                               const dnnl_tp_exec_handle_t *args) {
     upload_t u;
     dnnl_tp_exec_handle_t there[UPLOAD_MOST];
     assert_true(nargs <= UPLOAD_MOST);
     upload_args(&u, primitive->pd, nargs, args, there);
+    const bool near = !test_engine_is_far(primitive->pd->engine);
+    const bool ordinary = near && args_finite(primitive->pd, nargs, args, 0);
+    traps_begin(ordinary);
     dnnl_tp_status_t status = dnnl_tp_primitive_execute_handles(primitive, stream, nargs, there);
     if (status == dnnl_tp_success) status = dnnl_tp_stream_wait(stream);
+    if (ordinary)
+        check_traps(primitive->pd, status == dnnl_tp_success &&
+                                       args_finite(primitive->pd, nargs, args, DTP_ARG_OUTPUT));
     upload_end(&u);
     return status;
 }
@@ -129,10 +161,25 @@ void upload_run_end(upload_run_t *u) {
     }
 }
 
+static bool tensors_finite(const_dnnl_tp_executable_t e, bool inputs, void *const *data) {
+    const int32_t *values = inputs ? e->graph->inputs : e->graph->outputs;
+    for (int i = 0; i < (inputs ? e->nin : e->nout); ++i) {
+        const size_t bytes = inputs ? e->in_bytes[i] : e->out_bytes[i];
+        if (bytes && data[i] && !traps_finite_run(e->infos[values[i]]->data_type, data[i], bytes)) return false;
+    }
+    return true;
+}
+
 dnnl_tp_status_t test_run_graph(const_dnnl_tp_executable_t e, dnnl_tp_stream_t stream, int nin,
                                 void *const *in, int nout, void *const *out, const dnnl_tp_run_opts_t *opts) {
-    if (!e || !test_engine_is_far(e->engine))
-        return dnnl_tp_executable_run(e, stream, nin, in, nout, out, opts);
+    if (!e || !test_engine_is_far(e->engine)) {
+        const bool ordinary = e && nin == e->nin && nout == e->nout && tensors_finite(e, true, in);
+        traps_begin(ordinary);
+        const dnnl_tp_status_t status = dnnl_tp_executable_run(e, stream, nin, in, nout, out, opts);
+        if (ordinary && !traps_end(!status && tensors_finite(e, false, out) ? "a run of a graph" : NULL))
+            fail_msg("a run of a graph raised a floating-point exception");
+        return status;
+    }
     upload_run_t u;
     upload_run_begin(&u, e, nin, in, nout, out);
     dnnl_tp_status_t status = dnnl_tp_executable_run(e, stream, nin, u.in, nout, u.out, opts);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/upload.h"
 
 #include "common/base/half.h"
 #include "common/primitive/primitive_desc.h"
@@ -116,7 +117,7 @@ static void run(dnnl_tp_data_type_t dt, int ndims, const int64_t *dims, int64_t 
     CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &opts));
     void *in[1] = {&src}, *out[1] = {&dst};
     memset(&dst, 0x5a, bytes < sizeof dst ? bytes + 1 : bytes);
-    CHECK_OK(dnnl_tp_executable_run(e, stream, 1, in, 1, out, NULL));
+    CHECK_OK(test_run_graph(e, stream, 1, in, 1, out, NULL));
     expect(dt, ndims, dims, (int)(axis < 0 ? axis + ndims : axis), exclusive, reverse);
     if (memcmp(&dst, &want, bytes))
         fail_msg("type %d, axis %d, exclusive %d, reverse %d, %d threads", (int)dt, (int)axis, exclusive,

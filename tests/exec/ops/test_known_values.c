@@ -10,6 +10,7 @@
 #include "dnnl_tp/dnnl_tp_session.h"
 #include "exec/run/executable.h"
 #include "support/check.h"
+#include "support/upload.h"
 
 #define OK(expr) assert_int_equal(expr, dnnl_tp_success)
 enum { OPEN = -1 };
@@ -100,7 +101,7 @@ static void test_chain(void **state) {
         assert_true(info.ndims == 2 && info.dims[0] == rows && info.dims[1] == (rows + 1) * 6);
         assert_int_equal(e->nsteps, 2); /* relu and the end */
         memset(dst, 0xff, sizeof dst);
-        OK(dnnl_tp_executable_run(e, c.stream, 1, (void *[]){src}, 1, (void *[]){dst}, NULL));
+        OK(test_run_graph(e, c.stream, 1, (void *[]){src}, 1, (void *[]){dst}, NULL));
         for (int i = 0; i < rows * (rows + 1) * 6; ++i) assert_true(dst[i] == (src[i] > 0.f ? src[i] : 0.f));
         OK(dnnl_tp_executable_destroy(e));
         assert_int_equal(count_derived(c.g->root), 0);
@@ -137,7 +138,7 @@ static void test_arithmetic(void **state) {
         OK(dnnl_tp_executable_query(e, picked, &info));
         assert_true(info.ndims == 1 && info.dims[0] == rows * 4);
         assert_int_equal(e->nsteps, 2);
-        OK(dnnl_tp_executable_run(e, c.stream, 1, (void *[]){src}, 1, (void *[]){dst}, NULL));
+        OK(test_run_graph(e, c.stream, 1, (void *[]){src}, 1, (void *[]){dst}, NULL));
         for (int i = 0; i < rows * 4; ++i)
             assert_true(dst[i] == (src[i] >= 0.f ? src[i] : rows == 2 ? -src[i] : 0.f));
         OK(dnnl_tp_executable_destroy(e));
@@ -162,7 +163,7 @@ static void test_as_output(void **state) {
     OK(dnnl_tp_executable_compile(&e, c.g, c.engine, 1, &shape, NULL));
     float src[15] = {0};
     int64_t a[2] = {0}, b[2] = {0};
-    OK(dnnl_tp_executable_run(e, c.stream, 1, (void *[]){src}, 2, (void *[]){a, b}, NULL));
+    OK(test_run_graph(e, c.stream, 1, (void *[]){src}, 2, (void *[]){a, b}, NULL));
     assert_true(a[0] == 5 && a[1] == 3 && b[0] == 5 && b[1] == 3);
     OK(dnnl_tp_executable_destroy(e));
     end(&c);
@@ -193,11 +194,11 @@ static void test_values_of_inputs(void **state) {
     dnnl_tp_tensor_info_t info;
     OK(dnnl_tp_executable_query(e, y, &info));
     assert_true(info.ndims == 2 && info.dims[0] == 3 && info.dims[1] == 4);
-    OK(dnnl_tp_executable_run(e, c.stream, 2, (void *[]){src, shape}, 1, (void *[]){dst}, NULL));
-    OK(dnnl_tp_executable_run(e, c.stream, 2, (void *[]){src, NULL}, 1, (void *[]){dst}, NULL));
+    OK(test_run_graph(e, c.stream, 2, (void *[]){src, shape}, 1, (void *[]){dst}, NULL));
+    OK(test_run_graph(e, c.stream, 2, (void *[]){src, NULL}, 1, (void *[]){dst}, NULL));
     assert_true(dst[0] == 1.f && dst[1] == 0.f);
     dst[0] = 7.f;
-    assert_int_equal(dnnl_tp_executable_run(e, c.stream, 2, (void *[]){src, other}, 1, (void *[]){dst}, NULL),
+    assert_int_equal(test_run_graph(e, c.stream, 2, (void *[]){src, other}, 1, (void *[]){dst}, NULL),
                      dnnl_tp_invalid_arguments);
     assert_true(dst[0] == 7.f);
     OK(dnnl_tp_executable_destroy(e));

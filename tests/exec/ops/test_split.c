@@ -7,6 +7,7 @@
 
 #include "support/check.h"
 #include "support/mirror.h"
+#include "support/upload.h"
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
 #include "dnnl_tp/dnnl_tp_session.h"
@@ -187,7 +188,7 @@ static void test_control_flow(void **state) {
             for (int n = 0; n < 6; ++n) {
                 float times = (float)n, va[3] = {1, 2, 3}, vb[3] = {10, 20, 30}, ya[3], yb[3], s;
                 void *pin[3] = {&times, va, vb}, *pout[3] = {ya, yb, &s};
-                CHECK_OK(dnnl_tp_executable_run(e, stream, 3, pin, 3, pout, NULL));
+                CHECK_OK(test_run_graph(e, stream, 3, pin, 3, pout, NULL));
                 /* n exchanges; without any iteration the predicate is false, and the function has exchanged them */
                 const float *first = n % 2 ? vb : va, *second = n % 2 ? va : vb;
                 assert_memory_equal(ya, n ? first : second, sizeof ya);
