@@ -136,7 +136,9 @@ typedef struct dnnl_tp_cancel *dnnl_tp_cancel_t; /**< A token that ends runs; on
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cancel_create(dnnl_tp_cancel_t *cancel);
 
 /** Makes runs with this token, those in progress and later ones, end with cancelled: as soon as the pieces of
- * work that have begun are done, about a millisecond. Does not wait for them. Thread-safe.
+ * work that have begun are done, about a millisecond. Does not wait for them. Thread-safe. Asynchronous runs end in their
+ * turn, after the items before them in their stream; those that have not begun may be ended by this call itself, which then
+ * calls the callbacks of their events.
  *
  * @param cancel a token
  * @return success, also the second time. */

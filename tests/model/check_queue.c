@@ -47,7 +47,7 @@ static dtp_event_t *gate; /* a host event */
 static dnnl_tp_status_t item_run(dtp_submission_t *base, const dtp_parallel_t *par) {
     model_item_t *item = (model_item_t *)base;
     mc_read(&item->payload);
-    if (!worker_is_away || !other) mc_write(&shared); /* one item after another */
+    if (!worker_is_away || !other) mc_write(&shared);  /* one item after another */
     MC_CHECK(item->number == order || worker_is_away); /* that has two queues side by side */
     ++order;
     if (!par) {
@@ -307,6 +307,55 @@ static void hasty_passer_by(void *arg) {
     leave_behind();
 }
 
+/* A run with a token, which is fired at any time; the ticket is held until the run has ended. */
+static struct {
+    dtp_lock_t lock; /* of the token */
+    bool linked;
+    _Atomic uint32_t stop, ended;
+    dtp_sleeper_t sleeper;
+    dtp_share_t share;
+} token;
+static dnnl_tp_status_t token_run(dtp_submission_t *base, const dtp_parallel_t *par) {
+    model_item_t *item = (model_item_t *)base;
+    mc_read(&item->payload);
+    ++order;
+    ++runs[item->number];
+    mc_hit(par ? "the run had a ticket" : "the run ended without a ticket");
+    dtp_queue_run_ends(queue, base);
+    dtp_lock(&token.lock);
+    token.linked = false;
+    dtp_unlock(&token.lock);
+    atomic_store_explicit(&token.ended, 1, memory_order_seq_cst);
+    dtp_futex_wake(&token.ended, INT_MAX);
+    return atomic_load_explicit(&token.stop, memory_order_relaxed) ? dnnl_tp_cancelled : dnnl_tp_success;
+}
+static void hold_until_ended(void *arg, const dtp_parallel_t *par) {
+    (void)arg, (void)par;
+    while (!atomic_load_explicit(&token.ended, memory_order_seq_cst)) dtp_futex_wait(&token.ended, 0, -1);
+}
+static void holds_until_ended(void *arg) {
+    (void)arg;
+    MC_CHECK(dtp_pool_run(rec, 1, true, hold_until_ended, NULL) == dnnl_tp_success);
+    leave_behind();
+}
+static void submits_run(void *arg) {
+    (void)arg;
+    submit_item(0);
+    leave_behind();
+}
+static void fires_token(void *arg) {
+    (void)arg;
+    dtp_resume_t resume = {NULL, NULL};
+    dtp_lock(&token.lock);
+    if (token.linked) {
+        atomic_store_explicit(&token.stop, 1, memory_order_seq_cst);
+        resume = dtp_sleeper_end(&token.sleeper);
+    }
+    dtp_unlock(&token.lock);
+    dtp_resume(resume);
+    leave_behind();
+}
+
 static void setup(void (*const fns[])(void *), int n, int n_items) {
     enum { TEAMS = 3 };
     rec = mc_alloc(sizeof *rec + sizeof(dtp_team_t) * TEAMS);
@@ -406,6 +455,19 @@ static void given_up(void) {
     void (*const fns[])(void *) = {holder, hasty_passer_by};
     nobody_comes(fns);
 }
+static void cancelled_run(void) {
+    void (*const fns[])(void *) = {submits_run, holds_until_ended, fires_token};
+    setup(fns, 3, 1);
+    left = 3;
+    rec->workers = NULL;
+    rec->form_s = true;
+    memset(&token, 0, sizeof token);
+    token.linked = token.sleeper.has_token = true;
+    token.share = (dtp_share_t){.stop = &token.stop, .sleeper = &token.sleeper};
+    items[0]->base.whole_run = true;
+    items[0]->base.share = &token.share;
+    items[0]->base.run = token_run;
+}
 SETUP(gated, 2, gated_submitter, signaller, worker)
 SETUP(gated_failing, 2, gated_failing_submitter, signaller, worker)
 SETUP(gated_again, 3, gated_again_submitter, signaller, worker)
@@ -451,6 +513,11 @@ int main(int argc, char **argv) {
          .end = end,
          .preemptions = 4,
          .reach = {"a wait timed out"}},
+        {.name = "a run is cancelled",
+         .setup = cancelled_run,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"the run had a ticket", "the run ended without a ticket"}},
         {.name = "a waiting item is skipped",
          .setup = gated_failing,
          .end = end,

@@ -289,7 +289,7 @@ static void waits_end_under_load(void **state) {
 static void priority(void **state) {
     (void)state;
     if (DNNL_TP_CPU_RUNTIME != DNNL_TP_RUNTIME_THREADPOOL) skip();
-    float x[4] = {0};
+    float x[4] = {0}, y = 0;
     dnnl_tp_primitive_t small = test_linear(test_engine, 1, 1, 1);
     dnnl_tp_threadpool_t pool = test_pool(1);
     dnnl_tp_event_t gate = test_host_event(), blocker_runs;
@@ -304,6 +304,7 @@ static void priority(void **state) {
     }
     dnnl_tp_stream_t blocker = test_stream(test_engine, test_pool_iface(pool), 1, 0);
     CHECK_OK(dnnl_tp_stream_wait_event(blocker, gate));
+    CHECK_OK(test_step(small, blocker, &y));
     blocker_runs = test_record(blocker);
     for (int i = 0; i < 4; ++i) {
         CHECK_OK(dnnl_tp_stream_wait_event(stream[i], blocker_runs));

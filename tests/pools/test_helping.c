@@ -2,45 +2,11 @@
  * runs that come after items, owners of runs that rest. Every hang is seen by the watchdog. */
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include "dnnl_tp/dnnl_tp_graph.h"
-#include "support/check.h"
+#include "support/closures.h"
 #include "support/hostile_pools.h"
-#include "support/streams.h"
 #include "support/watchdog.h"
 
-#define CLOSURE(name)                                                                                        \
-    static dnnl_tp_status_t name(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in, \
-                                 int nout, const dnnl_tp_host_arg_t *out)
-#define UNUSED (void)arg, (void)stop, (void)nin, (void)in, (void)nout, (void)out
-
-/* A graph of one closure without tensors. */
-static dnnl_tp_executable_t one_closure(dnnl_tp_host_fn_t fn, void *arg, unsigned flags) {
-    dnnl_tp_graph_t g;
-    dnnl_tp_executable_t e;
-    dnnl_tp_value_t v;
-    const dnnl_tp_tensor_info_t none = {1, {0}, dnnl_tp_f32};
-    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
-    CHECK_OK(dnnl_tp_graph_host(g, fn, arg, NULL, flags, "closure", 0, NULL, 1, &none, &v));
-    CHECK_OK(dnnl_tp_executable_compile(&e, g, test_engine, 0, NULL, NULL));
-    CHECK_OK(dnnl_tp_graph_destroy(g));
-    return e;
-}
-static void run(dnnl_tp_executable_t e, dnnl_tp_stream_t s) {
-    if (dnnl_tp_executable_run(e, s, 0, NULL, 0, NULL, NULL)) abort();
-}
-static dnnl_tp_event_t run_async(dnnl_tp_executable_t e, dnnl_tp_stream_t s) {
-    dnnl_tp_event_t event;
-    if (dnnl_tp_executable_run_async(e, s, 0, NULL, 0, NULL, NULL, &event)) abort();
-    return event;
-}
-static void until(const _Atomic int *count, int n) {
-    while (atomic_load(count) < n) usleep(50); /* a hang is the watchdog's */
-}
 CLOSURE(nothing) {
     UNUSED;
     return dnnl_tp_success;

@@ -396,7 +396,7 @@ static dnnl_tp_status_t submit_wait(cpu_stream_t *s, dnnl_tp_event_t event) {
     if (dtp_event_is_done(event) && dtp_event_status(event) == dnnl_tp_success) return dnnl_tp_success;
     block_t *block = block_take(s, 0);
     if (!block) return dnnl_tp_out_of_memory;
-    block->item.num_threads = 1;
+    block->item.num_threads = 0;
     dnnl_tp_status_t status = dtp_queue_wait_event(s->queue, &block->item, event);
     if (status == dnnl_tp_success) return dtp_queue_submit(s->queue, &block->item);
     block_recycle(&block->item);

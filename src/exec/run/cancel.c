@@ -21,6 +21,7 @@ void dtp_cancel_link(dnnl_tp_cancel_t cancel, dtp_cancel_link_t *link, _Atomic u
     dtp_object_retain(cancel);
     link->stop = stop;
     link->sleeper = sleeper;
+    sleeper->has_token = true;
     link->prev = NULL;
     token_lock(cancel);
     link->generation = cancel->generation;

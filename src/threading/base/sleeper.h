@@ -23,11 +23,12 @@ typedef struct dtp_sleeper {
     _Atomic uint32_t *word; /* NULL: awake */
     uint32_t from, to;
     bool came;
+    bool has_token;            /* somebody may end the run from outside */
     bool rests;                /* written by the body, read by who called it */
     void (*resume)(void *arg); /* NULL: does not rest */
     void *arg;
-    /* Of an asynchronous run that has rested: takes its turn from where it waits for a ticket, for who has ended the
-     * run and then calls again (arg as for resume); NULL: it never rested. */
+    /* Of an asynchronous run that has waited for a ticket or rested: takes its turn from where it waits for a ticket, for
+     * who has ended the run and then calls again (arg as for resume); NULL: it never did. */
     bool (*take)(void *arg);
     void (*again)(void *arg);
     /* Of a run whose nodes wait for events of queues: one of these events, retained, another one each turn; NULL:
@@ -85,6 +86,15 @@ static inline bool dtp_sleeper_rest(dtp_sleeper_t *sleeper, void (*resume)(void 
     sleeper->resume = came ? NULL : resume;
     dtp_unlock(&sleeper->lock);
     return !came;
+}
+/* The run, which has not begun, is about to wait for a ticket. */
+static inline void dtp_sleeper_wait(dtp_sleeper_t *sleeper, void (*again)(void *arg), bool (*take)(void *arg),
+                                    void *arg) {
+    dtp_lock(&sleeper->lock);
+    sleeper->arg = arg;
+    sleeper->take = take;
+    sleeper->again = again;
+    dtp_unlock(&sleeper->lock);
 }
 /* By who has set the stop word, while the run cannot end: as poke, and also where the run waits for a ticket. */
 static inline dtp_resume_t dtp_sleeper_end(dtp_sleeper_t *sleeper) {

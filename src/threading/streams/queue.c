@@ -1,10 +1,6 @@
 /* In-order queues of submission blocks: items, turns, poison. The state machine and its invariants stand in
- * queue.h; events that items wait for: queue_events.c; threads that wait and help: queue_wait.c.
- *
- * Where nobody comes for published work (the pool refuses, or cannot be called from where this thread is),
- * the thread that published it, or that let go of the ticket for which it waits, serves it: at once if it holds
- * nothing, else when it has let go of its ticket, its outermost piece of work and the host (dtp_left_here), one
- * after another and never by recursion. Only a thread whose wait has a limit leaves it stranded (record.h). */
+ * queue.h; events that items wait for: queue_events.c; threads that serve queues because they wait, or because nobody else
+ * comes: queue_wait.c. */
 #include "threading/streams/queue.h"
 
 #include <stdio.h>
@@ -252,15 +248,16 @@ static bool end_item(dtp_queue_t *q, dtp_submission_t *item) {
     return complete(q, item);
 }
 
-static void set_resting(dtp_queue_t *q, dtp_submission_t *item) {
+static void set_endable(dtp_queue_t *q, dtp_submission_t *item) {
     dtp_lock(&q->lock);
-    q->rested = item;
+    q->endable = item;
     dtp_unlock(&q->lock);
 }
 
 static void run_over(dtp_queue_t *q, dtp_submission_t *item);
 
-/* The caller has the turn of an item that rested: something has come that its run waited for, or the run is over. */
+/* The caller has the turn of a run that rested or waited for its ticket: something has come that it rested for, or it is
+ * over. */
 static void resume_item(void *arg) {
     dtp_submission_t *item = arg;
     dtp_queue_t *q = item->queue;
@@ -272,7 +269,7 @@ static void resume_item(void *arg) {
     run_over(q, item);
 }
 
-/* True: the turn of an item that rested, which was waiting for a ticket, is the caller's. */
+/* True: the turn of a run, which was waiting for a ticket, is the caller's. */
 static bool take_turn(void *arg) {
     dtp_queue_t *q = ((dtp_submission_t *)arg)->queue;
     return q->rec && dtp_pending_withdraw(q->rec, &q->work);
@@ -282,72 +279,11 @@ static bool take_turn(void *arg) {
  * run's sleeper. */
 static bool rest(dtp_queue_t *q, dtp_submission_t *item) {
     if (!item->rested) {
-        item->rested = true;
-        set_resting(q, item);
+        item->rested = item->endable = true;
+        set_endable(q, item);
         dtp_queue_ring(q); /* who waits may have to look at its deadline */
     }
     return dtp_sleeper_rest(item->share->sleeper, resume_item, take_turn, item);
-}
-
-/* A run that is over goes on without a ticket: what is left of it computes nothing. */
-static void end_over(dtp_queue_t *q, dtp_submission_t *item) {
-    const dtp_parallel_t alone = {NULL, 1, NULL};
-    bool rests;
-    do {
-        run_or_poison(q, item, &alone);
-        rests = dtp_share_rests(item->share);
-    } while (rests && !rest(q, item));
-    if (!rests) item->end_ns = dtp_now_ns();
-    if (!rests && end_item(q, item)) dtp_queue_start(q);
-}
-/* The end of a run may end runs that wait for its event, and so on: the outermost call ends them all, in a loop. Only
- * callbacks are in between; a run further up this stack might wait for the end. */
-typedef struct {
-    dtp_chain_t chain;
-    dtp_submission_t *first, **end;
-} ends_t;
-static void run_over(dtp_queue_t *q, dtp_submission_t *item) {
-    item->next_over = NULL;
-    dtp_chain_t *up = dtp_chain_top;
-    while (up && up->kind == DTP_CHAIN_CALLBACK && !up->ends_runs) up = up->up;
-    if (up && up->ends_runs) {
-        ends_t *outer = (ends_t *)up;
-        *outer->end = item;
-        outer->end = &item->next_over;
-        return;
-    }
-    ends_t ends = {.chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .ends_runs = true}, .first = item};
-    ends.end = &item->next_over;
-    dtp_chain_top = &ends.chain;
-    while ((item = ends.first) != NULL) {
-        ends.first = item->next_over;
-        if (!ends.first) ends.end = &ends.first;
-        ends.chain.queue = q = item->queue;
-        end_over(q, item);
-    }
-    dtp_chain_pop(&ends.chain);
-}
-
-void dtp_queue_run_ends(dtp_queue_t *q, dtp_submission_t *item) {
-    if (DTP_UNLIKELY(item->rested)) set_resting(q, NULL);
-    item->share = NULL; /* it ends with the run */
-}
-
-bool dtp_queue_end_late(dtp_queue_t *q) {
-    dtp_resume_t resume = {NULL, NULL};
-    dtp_lock(&q->lock);
-    /* It is not complete before rested is NULL. */
-    if (q->rested && dtp_share_over(q->rested->share)) resume = dtp_sleeper_end(q->rested->share->sleeper);
-    dtp_unlock(&q->lock);
-    dtp_resume(resume);
-    return resume.fn != NULL;
-}
-
-int64_t dtp_queue_rests_until(dtp_queue_t *q) {
-    dtp_lock(&q->lock);
-    const int64_t until_ns = q->rested ? q->rested->share->deadline_ns : 0;
-    dtp_unlock(&q->lock);
-    return until_ns ? until_ns : INT64_MAX;
 }
 
 /* What comes before an item runs for the first time. */
@@ -369,6 +305,106 @@ static void begin_item(dtp_queue_t *q, dtp_submission_t *item, int64_t clock_ns)
     item->begin_ns = clock_ns ? clock_ns : dtp_now_ns();
 }
 
+/* Without threads: what was skipped, or a run that is over before it began, only drops what it holds. */
+static void skip_item(dtp_queue_t *q, dtp_submission_t *item) {
+    const dnnl_tp_status_t status = item->run(item, NULL);
+    if (item->skipped || status == dnnl_tp_success) return;
+    item->status = status;
+    poison(q, item->generation, status, dtp_last_text());
+}
+
+/* A run that is over goes on without a ticket: what is left of it computes nothing. False: it rests. */
+static bool end_run(dtp_queue_t *q, dtp_submission_t *item) {
+    const dtp_parallel_t alone = {NULL, 1, NULL};
+    if (!item->rested) {
+        begin_item(q, item, 0);
+        skip_item(q, item);
+        return true;
+    }
+    bool rests;
+    do {
+        run_or_poison(q, item, &alone);
+        rests = dtp_share_rests(item->share);
+    } while (rests && !rest(q, item));
+    return !rests;
+}
+/* And the items behind it that are skipped because of it. */
+static void end_over(dtp_queue_t *q, dtp_submission_t *item) {
+    if (!end_run(q, item)) return;
+    for (;;) {
+        item->end_ns = dtp_now_ns();
+        if (!end_item(q, item)) return;
+        item = next_of(q->head);
+        if (poison_of(q, item->generation) == dnnl_tp_success) break;
+        begin_item(q, item, 0);
+        skip_item(q, item);
+    }
+    dtp_queue_start(q);
+}
+/* The end of a run may end runs that wait for its event, and so on: the outermost call ends them all, in a loop. Only
+ * callbacks are in between; a run further up this stack might wait for the end. */
+typedef struct {
+    dtp_chain_t chain;
+    dtp_submission_t *first, **end;
+} ends_t;
+static void run_over(dtp_queue_t *q, dtp_submission_t *item) {
+    item->next_over = NULL;
+    dtp_chain_t *up = dtp_chain_top;
+    while (up && up->kind == DTP_CHAIN_CALLBACK && !up->ends_runs) up = up->up;
+    if (up && up->ends_runs) {
+        ends_t *outer = (ends_t *)up;
+        *outer->end = item;
+        outer->end = &item->next_over;
+        return;
+    }
+    ends_t ends = {.chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .ends_runs = true},
+                   .first = item};
+    ends.end = &item->next_over;
+    dtp_chain_top = &ends.chain;
+    while ((item = ends.first) != NULL) {
+        ends.first = item->next_over;
+        if (!ends.first) ends.end = &ends.first;
+        ends.chain.queue = q = item->queue;
+        end_over(q, item);
+    }
+    dtp_chain_pop(&ends.chain);
+}
+
+void dtp_queue_run_ends(dtp_queue_t *q, dtp_submission_t *item) {
+    if (DTP_UNLIKELY(item->endable)) set_endable(q, NULL);
+    item->share = NULL; /* it ends with the run */
+}
+
+bool dtp_queue_end_late(dtp_queue_t *q, int64_t *until_ns) {
+    dtp_resume_t resume = {NULL, NULL};
+    *until_ns = INT64_MAX;
+    dtp_lock(&q->lock);
+    /* It is not complete before endable is NULL. */
+    const dtp_share_t *share = q->endable ? q->endable->share : NULL;
+    if (share && dtp_share_over(share)) resume = dtp_sleeper_end(share->sleeper);
+    else if (share && share->deadline_ns) *until_ns = share->deadline_ns;
+    if (resume.fn) q->endable = NULL; /* once is enough: it may rest on for closures that have begun */
+    dtp_unlock(&q->lock);
+    dtp_resume(resume);
+    return resume.fn != NULL;
+}
+
+void dtp_queue_publish(dtp_queue_t *q) {
+    dtp_submission_t *item = next_of(q->head);
+    const dtp_share_t *share = item->whole_run && !item->rested ? item->share : NULL;
+    const bool may_end = share && (share->deadline_ns || share->sleeper->has_token);
+#ifndef DTP_BREAK_QUEUE_ENDABLE
+    if (DTP_UNLIKELY(may_end)) {
+        item->endable = true;
+        dtp_sleeper_wait(share->sleeper, resume_item, take_turn, item);
+        set_endable(q, item);
+    }
+#endif
+    dtp_pending_publish(q->rec, &q->work);
+    int64_t until_ns;
+    if (DTP_UNLIKELY(may_end)) (void)dtp_queue_end_late(q, &until_ns); /* it was over before that */
+}
+
 /* Runs one item; true if the next one may run now. The caller has the turn and a ticket. *clock_ns: 0, or
  * when the item before ended on this thread; becomes that of this item. */
 bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
@@ -378,7 +414,7 @@ bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
     dtp_chain_t chain = {.up = dtp_chain_top, .rec = q->rec, .kind = DTP_CHAIN_RUN, .queue = q};
     dtp_chain_top = &chain;
     if (item->skipped) {
-        (void)item->run(item, NULL);
+        skip_item(q, item);
     } else {
         do {
             run_item(q, item, &chain);
@@ -413,7 +449,7 @@ void dtp_queue_run_pending(dtp_pool_t *rec, dtp_pending_work_t *work) {
         /* Others wait for a ticket: back to the FIFO (this thread takes the first of them next). So does an
          * item of another run, where the host wants to know which is which. */
         if (work->cookie != cookie || dtp_adm_waiting(DTP_LOAD(&rec->adm, relaxed))) {
-            dtp_pending_publish(rec, work);
+            dtp_queue_publish(q);
             return;
         }
     }
@@ -421,94 +457,21 @@ void dtp_queue_run_pending(dtp_pool_t *rec, dtp_pending_work_t *work) {
 
 /* ---- Starting ---------------------------------------------------------------------------------------- */
 
-/* Runs items until none is left; true if it stopped after `most`. */
-static bool run_some(dtp_queue_t *q, int most) {
-    int64_t clock_ns = 0;
-    for (int i = 0; i < most; ++i)
-        if (!dtp_queue_run_one(q, &clock_ns)) return false;
-    return true;
-}
-
-/* As somebody whom the pool left alone; what is left then comes after what others left (dtp_ticket_end). */
-static void serve(dtp_queue_t *q) {
-    enum { ITEMS_PER_TURN = 8 };
-    dtp_pool_t *rec = q->rec;
-    if (!rec) {
-        (void)run_some(q, INT_MAX);
-    } else if (dtp_pending_reclaim(rec, &q->work)) { /* else somebody has it, or who ends a ticket looks */
-        if (run_some(q, ITEMS_PER_TURN)) dtp_pending_publish(rec, &q->work);
-        dtp_ticket_end(rec);
-    }
-}
-
-/* The chain is empty. What comes up meanwhile goes to the end of what this thread has promised. */
-static void serve_and_run_left(dtp_queue_t *q, const dtp_chain_t *after) {
-    dtp_chain_t base = {.kind = DTP_CHAIN_CALLBACK};
-    /* Inside a job of the host's loop: dtp_host_call_possible must know. */
-    if (after && after->kind == DTP_CHAIN_HOST_CALL)
-        base = (dtp_chain_t){.rec = after->rec, .kind = after->kind};
-    const dtp_share_t *here = dtp_share_here;
-    dtp_chain_top = &base;
-    dtp_share_here = NULL;
-    if (q) serve(q);
-    while ((q = dtp_left_here) != NULL) {
-        dtp_left_here = q->next_left;
-        DTP_STORE(&q->is_left, false, seq_cst);
-        if (dtp_queue_enter(q)) {
-            serve(q);
-            dtp_queue_leave(q);
-        }
-        dtp_queue_release(q);
-    }
-    dtp_share_here = here;
-    dtp_chain_top = NULL;
-}
-
-void dtp_queue_run_left(const dtp_chain_t *after) { serve_and_run_left(NULL, after); }
-
-/* Nobody comes for the queue, in which this thread is: this thread serves it, now or when it holds nothing. One that is lent leaves it to
- * who waits for it, asks for it, or submits to it next, as a pool that cannot be called from its own jobs does. */
-static void leave_to_self(dtp_queue_t *q) {
-    if (DTP_UNLIKELY(dtp_thread_is_lent) && q->rec) {
-        DTP_STORE(&q->rec->stranded, true, seq_cst);
-        dtp_queue_ring(q);
-        return;
-    }
-    if (!dtp_chain_top) {
-        serve_and_run_left(q, NULL);
-        return;
-    }
-    if (DTP_SWAP(&q->is_left, true, seq_cst)) return; /* another thread has promised */
-    DTP_ADD(&q->refs, 1, relaxed);
-    q->next_left = NULL;
-    dtp_queue_t **end = &dtp_left_here;
-    while (*end) end = &(*end)->next_left;
-    *end = q;
-}
-
-void dtp_queue_take_over(dtp_pool_t *rec, const dtp_pending_work_t *except) {
-    if (dtp_pool_dead(rec)) return;
-    dtp_lock(&rec->lock);
-    dtp_pending_work_t *work = rec->fifo[false];
-    if (work && work == except) work = work->next != work ? work->next : work->below;
-    dtp_queue_t *q = (dtp_queue_t *)work;
-    if (q && !dtp_queue_enter(q)) q = NULL;
-    dtp_unlock(&rec->lock);
-    if (!q) return;
-    leave_to_self(q);
-    dtp_queue_leave(q);
-}
-
 void dtp_queue_start(dtp_queue_t *q) {
     dtp_pool_t *rec = q->rec;
     if (dtp_queue_dead(q)) return;
+    dtp_submission_t *item = next_of(q->head);
+    if (DTP_UNLIKELY(!item->num_threads)) {
+        run_over(q, item);
+        return;
+    }
     (void)dtp_queue_enter(q); /* others may finish it meanwhile; an item is in flight, so it is open */
     bool coming = false;
     if (rec) {
-        dtp_pending_publish(rec, &q->work);
+        dtp_queue_publish(q);
         coming = dtp_dispatch(rec);
     }
-    if (!coming) leave_to_self(q);
+    if (!coming) dtp_queue_leave_to_self(q);
     dtp_queue_leave(q);
 }
 
@@ -517,7 +480,7 @@ static void submit(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     DTP_STORE(&item->events, (uintptr_t)event, relaxed);
     item->generation = DTP_LOAD(&q->generation, relaxed);
     if (item->queue != q) item->queue = q; /* its event, if it waits for one, may be reading it */
-    item->rested = false;
+    item->rested = item->endable = false;
     DTP_ADD(&q->inside, 1, relaxed);
     item->seq = DTP_ADD(&q->submitted, 1, relaxed) + 1;
     dtp_submission_t *before = DTP_SWAP(&q->tail, item, acq_rel);

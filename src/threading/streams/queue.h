@@ -16,6 +16,11 @@
  *   resting     a run waits for nodes that come back from outside (threading/base/sleeper.h): who pokes it has the
  *               turn and publishes the queue; no thread of the pool sleeps as the owner of a run
  *
+ * A run that may end early (it has a token or a deadline) says so before its queue is published: the thread that fires the
+ * token, or waits and sees the deadline pass, takes the turn out of the FIFO (published), or from where it rests, and ends
+ * the run, without a ticket; then it completes what is skipped because of that. (So does the thread that brings the event
+ * of an item that only waits: there is nothing to do.) Such ends are made in a loop, whichever ends cause others.
+ *
  *   push      tail exchange, link, count+1. 0 -> 1: the pusher gets the turn
  *   turn      of an item with an event: give the head token (deps-1). deps = 1 token of the event + 1 head
  *             token; who brings it to 0 goes on: publish. So an early event cannot start an item before its turn
@@ -65,7 +70,7 @@ typedef struct dtp_queue dtp_queue_t;
 typedef struct dtp_submission {
     struct dtp_submission *_Atomic next;
     /* Set by the submitter, every time: */
-    int num_threads;          /* participants at most */
+    int num_threads;          /* participants at most; 0: there is no work, and it needs no ticket */
     bool whole_run;           /* a run of a graph: its joiners stay from its first loop to its last */
     const dtp_share_t *share; /* of that, until it has ended (dtp_queue_run_ends); or NULL: it never rests */
     int priority;             /* of its turn among what waits for a thread; 0: the queue's */
@@ -79,7 +84,8 @@ typedef struct dtp_submission {
     void (*recycle)(struct dtp_submission *item); /* the queue reads the item no more */
     /* The queue's: */
     struct dtp_queue *queue;
-    bool rested; /* its run has begun, and rests or has rested */
+    bool rested;                      /* its run has begun, and rests or has rested */
+    bool endable;                     /* it was the queue's endable */
     struct dtp_submission *next_over; /* whose run is over, too, and which the same thread ends next */
     uint32_t generation;
     uint64_t seq;
@@ -108,13 +114,14 @@ struct dtp_queue {
     _Atomic int32_t waiters;
     _Atomic int64_t inside;
     _Atomic int32_t refs;
-    dtp_lock_t lock;          /* parked, rested, text */
+    dtp_lock_t lock;          /* parked, endable, text */
     dtp_submission_t *parked; /* the item that waits for its event */
-    dtp_submission_t *rested; /* the item whose run rests, or has rested and is not complete */
+    /* The run that waits for its ticket and has a token or a deadline, or rests, or did so and is not complete. */
+    dtp_submission_t *endable;
     char text[DTP_EVENT_TEXT];
     uint32_t fork_generation;
     _Atomic bool is_left;               /* in some thread's dtp_left_here: */
-    dtp_queue_t *next_left;             /* written by who set is_left */
+    dtp_queue_t *next_left;             /* the first one after the last; written by who set is_left */
     dtp_queue_t *prev_sync, *next_sync; /* list of all queues: sync.c */
     void (*closed)(void *arg);          /* written by close, called at the end */
     void *closed_arg;
@@ -133,8 +140,15 @@ dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *queue, dtp_event_t **event
 void dtp_queue_submit_with(dtp_queue_t *queue, dtp_submission_t *item, dtp_event_t *event);
 /* The item, not yet submitted, waits for event. */
 dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *queue, dtp_submission_t *item, dtp_event_t *event);
-/* The caller has the turn, and the item may run: makes the queue pending work and finds a thread for it. */
+/* The caller has the turn, is inside the queue, and the item may run: makes the queue pending work. A run that may end
+ * early can be ended from now on, by who fires its token or sees its deadline pass, without a ticket. */
+void dtp_queue_publish(dtp_queue_t *queue);
+/* The same, and finds a thread for it. */
 void dtp_queue_start(dtp_queue_t *queue);
+/* Nobody comes for the queue, in which this thread is: this thread serves it, now or when it holds nothing. One that is
+ * lent leaves it to who waits for it, asks for it, or submits to it next, as a pool that cannot be called from its own
+ * jobs does. */
+void dtp_queue_leave_to_self(dtp_queue_t *queue);
 extern const dtp_event_vtbl_t dtp_queue_event; /* of events whose source is a queue */
 static inline dtp_queue_t *dtp_event_queue(const dtp_event_t *event) {
     return event->v == &dtp_queue_event ? event->source : NULL;
@@ -172,10 +186,10 @@ dtp_event_t *dtp_queue_parked_event(dtp_queue_t *queue);
 /* A helper's reference; false once closed. */
 bool dtp_queue_enter(dtp_queue_t *queue);
 void dtp_queue_leave(dtp_queue_t *queue);
-/* If the item in turn is a run that has rested and is over, goes on with it; false: nothing was done. */
-bool dtp_queue_end_late(dtp_queue_t *queue);
-int64_t dtp_queue_rests_until(dtp_queue_t *queue); /* when that would be; INT64_MAX: never */
-/* By who ends the run of the item: it will not be looked for as one that has rested. */
+/* If the item in turn is a run that rests, or waits for a ticket, and is over, goes on with it; false: nothing was done,
+ * and *until_ns is when the run will be over by itself (INT64_MAX: it is over already, or never will be). */
+bool dtp_queue_end_late(dtp_queue_t *queue, int64_t *until_ns);
+/* By who ends the run of the item: it will not be looked for as one that may end early. */
 void dtp_queue_run_ends(dtp_queue_t *queue, dtp_submission_t *item);
 /* Events with sleepers fired. */
 void dtp_queue_ring(dtp_queue_t *queue);

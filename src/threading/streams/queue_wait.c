@@ -1,6 +1,11 @@
-/* Threads that wait for a queue or an event, and help meanwhile: they take the pending work of the queue that must
- * make progress and run its items. The state machine stands in queue.h; running and completing items:
- * queue.c. */
+/* Threads that serve queues without being called by the pool. Those that wait for a queue or an event help meanwhile:
+ * they take the pending work of the queue that must make progress and run its items. The state machine stands in
+ * queue.h; running and completing items: queue.c.
+ *
+ * Where nobody comes for published work (the pool refuses, or cannot be called from where this thread is),
+ * the thread that published it, or that let go of the ticket for which it waits, serves it: at once if it holds
+ * nothing, else when it has let go of its ticket, its outermost piece of work and the host (dtp_left_here), one
+ * after another and never by recursion. Only a thread whose wait has a limit leaves it stranded (record.h). */
 #include "threading/streams/queue.h"
 
 #include "threading/pools/builtin_pool.h"
@@ -12,6 +17,87 @@ enum {
     GRACE_NS = 1000000,
     SLICE_NS = 4000000 /* how long a run that rests for several queues sleeps at one of them */
 };
+
+/* ---- Where nobody comes ------------------------------------------------------------------------------ */
+
+/* Runs items until none is left; true if it stopped after `most`. */
+static bool run_some(dtp_queue_t *q, int most) {
+    int64_t clock_ns = 0;
+    for (int i = 0; i < most; ++i)
+        if (!dtp_queue_run_one(q, &clock_ns)) return false;
+    return true;
+}
+
+/* As somebody whom the pool left alone; what is left then comes after what others left (dtp_ticket_end). */
+static void serve(dtp_queue_t *q) {
+    enum { ITEMS_PER_TURN = 8 };
+    dtp_pool_t *rec = q->rec;
+    if (!rec) {
+        (void)run_some(q, INT_MAX);
+    } else if (dtp_pending_reclaim(rec, &q->work)) { /* else somebody has it, or who ends a ticket looks */
+        if (run_some(q, ITEMS_PER_TURN)) dtp_queue_publish(q);
+        dtp_ticket_end(rec);
+    }
+}
+
+/* The chain is empty. What comes up meanwhile goes to the end of what this thread has promised. */
+static void serve_and_run_left(dtp_queue_t *q, const dtp_chain_t *after) {
+    dtp_chain_t base = {.kind = DTP_CHAIN_CALLBACK};
+    /* Inside a job of the host's loop: dtp_host_call_possible must know. */
+    if (after && after->kind == DTP_CHAIN_HOST_CALL)
+        base = (dtp_chain_t){.rec = after->rec, .kind = after->kind};
+    const dtp_share_t *here = dtp_share_here;
+    dtp_chain_top = &base;
+    dtp_share_here = NULL;
+    if (q) serve(q);
+    while (dtp_left_here) {
+        q = dtp_left_here->next_left;
+        if (q == dtp_left_here) dtp_left_here = NULL;
+        else dtp_left_here->next_left = q->next_left;
+        DTP_STORE(&q->is_left, false, seq_cst);
+        if (dtp_queue_enter(q)) {
+            serve(q);
+            dtp_queue_leave(q);
+        }
+        dtp_queue_release(q);
+    }
+    dtp_share_here = here;
+    dtp_chain_top = NULL;
+}
+
+void dtp_queue_run_left(const dtp_chain_t *after) { serve_and_run_left(NULL, after); }
+
+void dtp_queue_leave_to_self(dtp_queue_t *q) {
+    if (DTP_UNLIKELY(dtp_thread_is_lent) && q->rec) {
+        DTP_STORE(&q->rec->stranded, true, seq_cst);
+        dtp_queue_ring(q);
+        return;
+    }
+    if (!dtp_chain_top) {
+        serve_and_run_left(q, NULL);
+        return;
+    }
+    if (DTP_SWAP(&q->is_left, true, seq_cst)) return; /* another thread has promised */
+    DTP_ADD(&q->refs, 1, relaxed);
+    q->next_left = dtp_left_here ? dtp_left_here->next_left : q;
+    if (dtp_left_here) dtp_left_here->next_left = q;
+    dtp_left_here = q;
+}
+
+void dtp_queue_take_over(dtp_pool_t *rec, const dtp_pending_work_t *except) {
+    if (dtp_pool_dead(rec)) return;
+    dtp_lock(&rec->lock);
+    dtp_pending_work_t *work = rec->fifo[false];
+    if (work && work == except) work = work->next != work ? work->next : work->below;
+    dtp_queue_t *q = (dtp_queue_t *)work;
+    if (q && !dtp_queue_enter(q)) q = NULL;
+    dtp_unlock(&rec->lock);
+    if (!q) return;
+    dtp_queue_leave_to_self(q);
+    dtp_queue_leave(q);
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------- */
 
 /* What a thread waits for: an event, or a number of completed items. */
 typedef struct {
@@ -47,7 +133,7 @@ static bool help(dtp_queue_t *q, uint64_t seq, const goal_t *g) {
     do {
         more = dtp_queue_run_one(q, &clock_ns);
     } while (more && DTP_LOAD(&q->completed, relaxed) < seq && !reached(g) && !late(g));
-    if (more) dtp_pending_publish(rec, &q->work);
+    if (more) dtp_queue_publish(q);
     if (!dtp_ticket_give(rec)) {
         /* For what others published meanwhile this thread is the only one known to come, if it has the time. */
         if (more || late(g)) DTP_STORE(&rec->stranded, true, relaxed);
@@ -112,7 +198,8 @@ static bool wait_round(goal_t *g) {
         DTP_CAS(&g->event->word, &pending, 1, seq_cst);
     }
     DTP_JOLT();
-    bool go_on = reached(g) || help(leaf, seq, g) || dtp_queue_end_late(leaf);
+    int64_t until_ns = INT64_MAX;
+    bool go_on = reached(g) || help(leaf, seq, g) || dtp_queue_end_late(leaf, &until_ns);
     if (!go_on && leaf != g->queue) go_on = DTP_LOAD(&leaf->completed, seq_cst) >= seq;
     if (!go_on) {
         dtp_event_t *deeper = dtp_queue_parked_event(leaf);
@@ -120,8 +207,8 @@ static bool wait_round(goal_t *g) {
         dtp_object_release(deeper);
     }
     if (!go_on) {
-        const int64_t rests = dtp_queue_rests_until(leaf), until = rests < g->until_ns ? rests : g->until_ns;
-        int64_t left = until == INT64_MAX ? INT64_MAX : dtp_max64(until - dtp_now_ns(), 0);
+        if (g->until_ns < until_ns) until_ns = g->until_ns;
+        int64_t left = until_ns == INT64_MAX ? INT64_MAX : dtp_max64(until_ns - dtp_now_ns(), 0);
         if (g->grace && leaf->rec && leaf->rec->workers && left > GRACE_NS) left = GRACE_NS;
         if (left > 0)
             dtp_sleep_or_rest(g->share, &leaf->bell, bell, bell + 1, left == INT64_MAX ? -1 : left, g->rests);
@@ -209,7 +296,8 @@ void dtp_queue_drive(dtp_queue_t *q) {
     uint64_t seq;
     dtp_queue_t *leaf = find_leaf(&g, &seq);
     dtp_pool_t *rec = leaf->rec;
-    (void)dtp_queue_end_late(leaf);
+    int64_t until_ns;
+    (void)dtp_queue_end_late(leaf, &until_ns);
     bool published =
         DTP_LOAD(&leaf->work.state, relaxed) <= DTP_PENDING_HINT && DTP_LOAD(&leaf->count, relaxed) > 0;
     /* Other pools send a thread by themselves. */
