@@ -47,10 +47,11 @@ foreach(name IN ITEMS attention binary concat deconvolution eltwise gather_pool 
   far_test(cts_${name} quick ${CMAKE_CURRENT_LIST_DIR}/cts/test_${name}.c)
 endforeach()
 foreach(source IN ITEMS compile/test_bert compile/test_ops compile/test_parts compile/test_known_if compile/test_convnet
-    ops/test_rows ops/test_exact_types ops/test_images)
+    ops/test_rows ops/test_exact_types ops/test_images compile/test_collecting)
   string(REGEX REPLACE "^.*/test_" "" name ${source})
   far_test(exec_${name} quick ${CMAKE_CURRENT_LIST_DIR}/exec/${source}.c)
 endforeach()
+target_link_options(test_far_exec_collecting PRIVATE LINKER:--wrap=memcpy)
 foreach(name IN ITEMS channel_norm convolution exact_types matmul winograd)
   far_test(cts_${name} full ${CMAKE_CURRENT_LIST_DIR}/cts/test_${name}.c)
 endforeach()

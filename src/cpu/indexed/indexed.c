@@ -206,7 +206,9 @@ static dnnl_tp_status_t indexed_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
         return dnnl_tp_success;
     }
     job.rows = ctx->ptr[DTP_INDEXED_ROWS];
-    dtp_parallel_for(ctx->par, dtp_div_up(p->elems * p->size, COPY_BYTES), p->copy_grain, copy_items, &job);
+    if (job.dst != job.data) /* not in place */
+        dtp_parallel_for(ctx->par, dtp_div_up(p->elems * p->size, COPY_BYTES), p->copy_grain, copy_items,
+                         &job);
     if (p->nrows > 0 && p->row > 0) dtp_parallel_for(ctx->par, p->items, p->grain, scatter_rows, &job);
     return dnnl_tp_success;
 }

@@ -507,14 +507,12 @@ dnnl_tp_status_t dtp_lower(dtp_lower_t *lower) {
     return dtp_lower_functions(lower);
 }
 
-/* The time at which a step of scope `at` touches a buffer of scope `home`: inside a loop, its end. */
-static int touched(const dtp_lower_t *lower, int step, int at, int home) {
-    int time = step;
-    while (at != home && at >= 0) {
-        time = lower->scopes[at].end;
-        at = lower->scopes[at].parent;
+/* When a step of scope `at` touches a buffer of scope `home`: inside a loop, from its begin to its end. */
+static void touched(const dtp_lower_t *lower, int at, int home, int *begin, int *end) {
+    for (; at != home && at >= 0; at = lower->scopes[at].parent) {
+        *begin = lower->scopes[at].begin;
+        *end = lower->scopes[at].end;
     }
-    return time;
 }
 
 static void touch(dtp_lower_t *lower, int i, int buf) {
@@ -522,9 +520,10 @@ static void touch(dtp_lower_t *lower, int i, int buf) {
     dtp_buf_t *b = &lower->bufs[buf];
     const dtp_step_t *s = lower->steps[i];
     /* The begin of a loop reads in the scope around it, its end writes there. */
-    int time = s->ctl == DTP_CTL_EXIT ? i : touched(lower, i, s->scope, b->scope);
-    if (b->first < 0) b->first = i;
-    if (time > b->last) b->last = time;
+    int begin = i, end = i;
+    if (s->ctl != DTP_CTL_EXIT) touched(lower, s->scope, b->scope, &begin, &end);
+    if (b->first < 0) b->first = begin;
+    if (end > b->last) b->last = end;
     if (b->kind == DTP_BUF_PART) touch(lower, i, b->part_of);
 }
 
@@ -549,6 +548,9 @@ static dnnl_tp_status_t describe(dtp_lower_t *lower, const dtp_step_t *s) {
     (void)dtp_op_args(info, s->op, w->md);
     w->work = dtp_op_work(info, s->op, w->md, s->nargs);
     for (w->dst = 0; !s->arg[w->dst].written;) ++w->dst;
+    /* What collects around its loop moves rows alone, but for the first iteration. */
+    if (lower->bufs[s->arg[w->dst].buf].scope != s->scope)
+        w->work.bytes -= 2. * dtp_md_moved(w->md[w->dst].md);
     for (int i = 0; i < w->npost; ++i) {
         const bool is_binary = w->post[i].is_binary;
         dtp_pd_arg_t *src = &w->md[s->nargs + 2 * i];

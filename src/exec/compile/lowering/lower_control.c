@@ -2,7 +2,8 @@
  *
  * Results of an If have one buffer that both branches write. The variables of a loop are pointers; what the
  * body hands on is written to buffers of the body's own, unless it lives outside the loop: forwarding a
- * variable or a value of the condition would let a pointer outlive its iteration. */
+ * variable or a value of the condition would let a pointer outlive its iteration. A variable that collects
+ * (collect()) is written outside by the body itself. */
 #include "exec/compile/lowering/lower.h"
 
 dnnl_tp_status_t dtp_new_control(dtp_lower_t *lower, const dtp_ir_node_t *node, dtp_ctl_t ctl, int nargs,
@@ -117,6 +118,20 @@ static dnnl_tp_status_t next_value(dtp_lower_t *l, int v, int scope, int body, d
     return dnnl_tp_success;
 }
 
+/* Variable i of a loop collects if its only reader is the scatter that makes its next value. All iterations then
+ * write one buffer around the loop: the scatter of the first one copies the initial value into it, the others find
+ * what they read where they write, and copy nothing. Each comes after the one before, because it reads the variable. */
+static dnnl_tp_status_t collect(dtp_lower_t *l, const dtp_ir_node_t *n, int i) {
+    const dtp_ir_t *ir = l->ir;
+    const int var = ir->regions[n->sub[0]].inputs[i], next = n->yield[i];
+    const dtp_ir_node_t *m = dtp_ir_producer(ir, next, dnnl_tp_op_scatter_nd);
+    if (!m) m = dtp_ir_producer(ir, next, dnnl_tp_op_scatter_elements);
+    if (!ir->fuse || !m || m->region != n->sub[1] || m->in[0] != var || ir->values[var].uses != 1 ||
+        ir->values[next].uses != 1 || dtp_info_bytes(ir->values[var].info) == 0)
+        return dnnl_tp_success;
+    return dtp_new_buf(l, dtp_info_bytes(ir->values[var].info), &ir->values[next].dest);
+}
+
 dnnl_tp_status_t dtp_lower_while(dtp_lower_t *l, const dtp_ir_node_t *n) {
     dtp_arena_t *arena = l->ir->arena;
     const int *vars = l->ir->regions[n->sub[0]].inputs;
@@ -132,6 +147,7 @@ dnnl_tp_status_t dtp_lower_while(dtp_lower_t *l, const dtp_ir_node_t *n) {
         DTP_TRY(dtp_view_dense(l, n->in[i], &p));
         sizes[k] = dtp_info_bytes(l->ir->values[n->in[i]].info);
         init[k++] = view_arg(p);
+        DTP_TRY(collect(l, n, i));
     }
     DTP_TRY(new_scope(l, around, nvars, &scope));
     begin = l->nsteps;

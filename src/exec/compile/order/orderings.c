@@ -159,10 +159,10 @@ static dnnl_tp_status_t walk_while(derive_t *d, int i) {
     for (int k = 0; k < nvars; ++k) {
         int buf = next->arg[k].buf;
         const dtp_buf_t *b = &l->bufs[buf];
-        /* What lives outside, and what has no elements, is there at the end of the iteration at the latest. */
-        bool own =
-            b->kind == DTP_BUF_INSTANCE && b->scope == scope && buf >= l->steps[test]->work->first_body;
-        DTP_TRY(add_after(d, own ? d->there[buf] : -1));
+        /* What lives outside, and what has no elements, is there at the end of the iteration at the latest; what
+         * collects lives outside and is written in it. */
+        const bool own = b->scope == scope ? buf >= l->steps[test]->work->first_body : d->there[buf] > loop;
+        DTP_TRY(add_after(d, own && b->kind == DTP_BUF_INSTANCE ? d->there[buf] : -1));
     }
     d->o->events[loop].end = event;
     d->o->scopes[scope] = (struct dtp_event_range){loop + 1, event};
