@@ -27,7 +27,7 @@ function(stress name rounds broken_rounds)
       ENVIRONMENT ASAN_OPTIONS=detect_odr_violation=0)
   endforeach()
 endfunction()
-stress(stream_stress 300 2000 SOURCES streams/queue.c streams/queue_events.c streams/queue_wait.c streams/event.c
+stress(stream_stress 300 2000 SOURCES streams/queue.c streams/queue_events.c streams/queue_submit.c streams/queue_wait.c streams/event.c
   RULES QUEUE_GENERATION QUEUE_CANCEL QUEUE_DUMMY)
 if(DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
   stress(pool_stress 20 2000 SOURCES loops/shared_loop.c pools/ticket.c pools/admission.c pools/lane.c

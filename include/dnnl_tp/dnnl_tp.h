@@ -266,10 +266,10 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_create(dnnl_tp_stream_t *stream,
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_get_engine(const_dnnl_tp_stream_t stream,
                                                            dnnl_tp_engine_t *engine);
 
-/** Waits until everything that was submitted to the stream is done. A thread of the pool that calls it
- * helps. Thread-compatible.
+/** Waits until everything that was submitted to the stream before this call is done. A thread of the pool that
+ * calls it helps. What other threads submit at the same time may go on. Thread-safe.
  *
- * @param stream used by no other thread meanwhile
+ * @param stream a stream
  * @return success; the first error of the stream since it was last reset (dnnl_tp_stream_reset());
  *     would_deadlock (called from inside running work, and the stream is not idle, which it
  *     becomes a moment after its last event). */
@@ -279,14 +279,16 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream);
  *
  * @param stream NULL or a stream that no other thread uses
  * @return success; would_deadlock (called from the stream's own work, or from other work while the stream is
- *     not idle), invalid_arguments (another thread uses it): the stream stays valid. */
+ *     not idle), invalid_arguments (another thread is in a call that uses it): the stream stays valid. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream);
 
 /* ---- Executing --------------------------------------------------------------------------------------- */
 
 /** Runs a primitive on a stream. On a stream whose pool is synchronous the work is done when the call
  * returns; on an asynchronous one it may go on until dnnl_tp_stream_wait(). One primitive may run on many
- * streams at once; a stream is used by one thread at a time. Thread-safe.
+ * streams at once, and several threads may use one stream at once: on a synchronous one they compute beside
+ * each other, each with scratch of its own; on an asynchronous one each execution takes a place in the order, behind
+ * all whose submission had returned. Thread-safe.
  *
  * @param primitive kept alive until the work is done
  * @param stream of the engine of the primitive
@@ -296,10 +298,10 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream);
  *     descriptors are taken at the call: memory objects and the array may be changed or destroyed at once,
  *     the data buffers live until the work is done.
  * @return success; invalid_arguments (a required argument is missing, given twice, or does not match the
- *     descriptor; the stream belongs to another engine object or is in use by another thread; run-time
- *     dimensions contradict each other; buffers overlap in a way that the primitive does not allow);
- *     out_of_memory (scratch, before any output is touched); runtime_error (the pool failed);
- *     would_deadlock. */
+ *     descriptor; the stream belongs to another engine object, or another thread is destroying or changing
+ *     it; run-time dimensions contradict each other; buffers overlap in a way that the primitive does not
+ *     allow); out_of_memory (scratch, before any output is touched); runtime_error (the pool failed);
+ *     would_deadlock (called from work inside the call that destroys the stream). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_execute(const_dnnl_tp_primitive_t primitive,
                                                            dnnl_tp_stream_t stream, int nargs,
                                                            const dnnl_tp_exec_arg_t *args);

@@ -22,23 +22,24 @@ extern "C" {
 /* ---- Events ------------------------------------------------------------------------------------------ */
 
 /** Gives an event that is done when everything submitted to the stream so far is done. Its status is success,
- * or the first error of the stream since it was last reset. Thread-compatible.
+ * or the first error of the stream since it was last reset. What other threads submit at the same time may
+ * come before the event or after it. Thread-safe.
  *
- * @param stream used by no other thread meanwhile
+ * @param stream a stream
  * @param[out] event owned by the caller; NULL on failure; it does not keep the stream or its pool alive
- * @return success; invalid_arguments (the stream is in use by another thread); poisoned (after a fork the
- *     stream belongs to the parent); out_of_memory. */
+ * @return success; invalid_arguments (another thread is destroying or changing the stream); poisoned (after a
+ *     fork the stream belongs to the parent); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_t *event);
 
 /** Makes what is submitted to the stream later wait for an event. An asynchronous stream does not block: if
  * the event fails, the stream fails with its status (see dnnl_tp_stream_reset()). A synchronous stream
- * waits here and returns the status of the event. Thread-compatible.
+ * waits here and returns the status of the event: it holds up this thread alone. Thread-safe.
  *
- * @param stream used by no other thread meanwhile
+ * @param stream a stream
  * @param event may be destroyed at once
  * @return success; the status of the event (synchronous streams); would_deadlock (synchronous streams, from
- *     inside running work); invalid_arguments (the stream is in use by another thread); poisoned (after a
- * fork); out_of_memory. */
+ *     inside running work); invalid_arguments (another thread is destroying or changing the stream);
+ *     poisoned (after a fork); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait_event(dnnl_tp_stream_t stream, dnnl_tp_event_t event);
 
 /** Creates an event that the program signals. Thread-safe.
@@ -125,7 +126,7 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_event_destroy(dnnl_tp_event_t event);
 /* ---- Streams ----------------------------------------------------------------------------------------- */
 
 /** dnnl_tp_stream_wait() with a limit. What is submitted during the wait does not extend it.
- * Thread-compatible.
+ * Thread-safe.
  *
  * @param stream a stream
  * @param timeout_ns nanoseconds; < 0 = no limit, 0 = do not wait
@@ -133,8 +134,8 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_event_destroy(dnnl_tp_event_t event);
  *     from inside running work, and the stream is not idle); poisoned (after a fork). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait_for(dnnl_tp_stream_t stream, int64_t timeout_ns);
 
-/** Asks whether everything submitted is done; as dnnl_tp_event_query() in what it may do.
- * Thread-compatible.
+/** Asks whether everything submitted is done; as dnnl_tp_event_query() in what it may do. A synchronous
+ * stream is idle when no thread is in a call that uses it. Thread-safe.
  *
  * @param stream a stream
  * @param[out] idle 1 = everything is done
@@ -145,10 +146,10 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_query(dnnl_tp_stream_t stream, i
 
 /** Ends the failed state of a stream. When an item fails, what was submitted behind it is skipped, and events
  * and waits tell the first error, until the stream is reset: what is submitted from then on runs again (what
- * was submitted before stays skipped). Thread-compatible.
+ * was submitted before stays skipped). Thread-safe.
  *
- * @param stream used by no other thread meanwhile
- * @return success; invalid_arguments (the stream is in use by another thread). */
+ * @param stream a stream
+ * @return success; invalid_arguments (another thread is destroying or changing the stream); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_reset(dnnl_tp_stream_t stream);
 
 /* ---- Everything -------------------------------------------------------------------------------------- */

@@ -166,7 +166,9 @@ typedef struct {
 } dnnl_tp_run_opts_t;
 
 /** Runs a compiled graph and waits for it. In steady state it allocates nothing. Many threads may run one
- * executable at once, each on a stream of its own. Thread-safe.
+ * executable at once, on streams of their own or on one: runs on a synchronous stream go on beside each other; on
+ * an asynchronous one each has a place in the order, behind what was submitted before the call and in front of
+ * what is submitted until it returns. Thread-safe.
  *
  * @param executable an executable
  * @param stream of the executable's device; its pool computes, or the engine, where that has a memory of its own
@@ -178,8 +180,8 @@ typedef struct {
  *     or another output
  * @param opts read during the call only; NULL = defaults
  * @return success; invalid_arguments (a number of tensors, a NULL tensor, outputs that overlap, a stream of another
- *     device or in use, sequence offsets that are not as attention says, struct_size); what a host closure returned;
- *     cancelled; deadline_exceeded; out_of_memory; runtime_error (the pool failed, an index is outside its
+ *     device, or one that another thread is destroying or changing, sequence offsets that are not as
+ *     attention says, struct_size); what a host closure returned; cancelled; deadline_exceeded; out_of_memory; runtime_error (the pool failed, an index is outside its
  *     table, calls nest too deeply); would_deadlock; unimplemented (statistics or a trace, of an engine whose
  *     streams tell no times). The first failure is reported, never what followed. The
  *     text names the operator that failed; the executable stays usable. */

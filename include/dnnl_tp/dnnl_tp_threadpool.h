@@ -308,7 +308,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_get_attr(dnnl_tp_stream_t stream
  * @param stream idle, used by no other thread
  * @param pool copied; NULL = sequential
  * @return success; invalid_arguments (as dnnl_tp_stream_attr_set_threadpool(), or the stream is not
- *     idle); unimplemented (SEQ build); out_of_memory. */
+ *     idle, or another thread is in a call that uses it); unimplemented (SEQ build); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_set_threadpool(dnnl_tp_stream_t stream,
                                                                const dnnl_tp_threadpool_iface_t *pool);
 

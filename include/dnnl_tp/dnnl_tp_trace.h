@@ -58,8 +58,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_trace_set_enabled(dnnl_tp_trace_t trace
  * @param stream used by no other thread meanwhile
  * @param trace kept alive by the stream and by work in flight; NULL = record nothing from now on
  * @param name of the lane, copied; at most 63 bytes are kept; NULL = "stream" and a number
- * @return success; invalid_arguments (the stream is in use by another thread); would_deadlock (from inside
- *     its work); unimplemented (an engine cannot do it). */
+ * @return success; invalid_arguments (another thread is in a call that uses the stream); would_deadlock (from
+ *     inside its work); unimplemented (an engine cannot do it). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_set_trace(dnnl_tp_stream_t stream, dnnl_tp_trace_t trace,
                                                           const char *name);
 

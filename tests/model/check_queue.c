@@ -13,6 +13,7 @@
 
 #include "threading/streams/queue.c"
 #include "threading/streams/queue_events.c"
+#include "threading/streams/queue_submit.c"
 
 #include "threading/streams/wait.c"
 #include "threading/streams/queue_wait.c"
@@ -231,7 +232,7 @@ static void later_run(void *arg) {
     dtp_sleeper_t sleeper = {.word = NULL};
     const dtp_share_t share = {.stop = &no_stop, .sleeper = &sleeper};
     submit_item(0);
-    MC_CHECK(dtp_queue_wait_earlier(queue, &share) == dnnl_tp_success);
+    MC_CHECK(dtp_queue_wait_earlier(queue, 1, &share) == dnnl_tp_success);
     MC_CHECK(runs[0] == 1);
     leave_and_close();
 }

@@ -1,6 +1,6 @@
 /* In-order queues of submission blocks: items, turns, poison. The state machine and its invariants stand in
- * queue.h; events that items wait for: queue_events.c; threads that serve queues because they wait, or because nobody else
- * comes: queue_wait.c. */
+ * queue.h; places in the order: queue_submit.c; events that items wait for: queue_events.c; threads that serve
+ * queues because they wait, or because nobody else comes: queue_wait.c. */
 #include "threading/streams/queue.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
     q->owner = owner;
     q->head = &q->dummy;
     atomic_init(&q->dummy.events, dtp_event_closed_with(dnnl_tp_success));
-    atomic_init(&q->tail, &q->dummy);
+    q->tail = &q->dummy;
     atomic_init(&q->wake_at, UINT64_MAX);
     atomic_init(&q->refs, 1);
     q->fork_generation = atomic_load(&dtp_fork_generation);
@@ -115,23 +115,15 @@ dnnl_tp_status_t dtp_queue_result(dtp_queue_t *q) {
 
 /* ---- Turns ------------------------------------------------------------------------------------------- */
 
-/* A pusher between its two stores is waited for: it has only one store left. */
-static dtp_submission_t *next_of(const dtp_submission_t *item) {
-    for (int i = 0;; ++i) {
-        dtp_submission_t *next = DTP_LOAD(&item->next, acquire);
-        if (next) return next;
-        dtp_back_off(i);
-    }
-}
+/* There is one: it was linked before it was counted. */
+static dtp_submission_t *next_of(const dtp_submission_t *item) { return DTP_LOAD(&item->next, acquire); }
 
-/* By the owner of the turn: may the next item run now? If not, the turn is parked, and the queue must not be
- * touched unless something else keeps it open. */
-static bool turn(dtp_queue_t *q) {
+bool dtp_queue_turn(dtp_queue_t *q) {
     dtp_submission_t *item = next_of(q->head);
     q->work.cookie = item->cookie;
     q->work.priority = item->priority ? item->priority : q->priority;
     dtp_wait_t *w = item->wait;
-    if (!w) return true;
+    if (!w) return !item->held || DTP_SUB(&item->deps, 1, acq_rel) == 1;
     if (poison_of(q, item->generation) != dnnl_tp_success) {
 #ifdef DTP_BREAK_QUEUE_CANCEL
         DTP_SUB(&item->deps, 1, acq_rel);
@@ -153,8 +145,7 @@ static bool turn(dtp_queue_t *q) {
     return DTP_SUB(&item->deps, 1, acq_rel) == 1;
 }
 
-/* What events of a failed item say. `first` is written for the owner of the turn only. */
-static void tell(char text[DTP_EVENT_TEXT], const dtp_submission_t *item, const char *first) {
+void dtp_queue_tell(char text[DTP_EVENT_TEXT], const dtp_submission_t *item, const char *first) {
     const size_t head = item->skipped ? sizeof(skipped_text) - 1 : 0;
     memcpy(text, skipped_text, head);
     snprintf(text + head, DTP_EVENT_TEXT - head, "%.*s", (int)(DTP_EVENT_TEXT - head - 1), first);
@@ -170,7 +161,7 @@ static void fire_events(dtp_queue_t *q, dtp_submission_t *item) {
         event = next;
     }
     char text[DTP_EVENT_TEXT];
-    if (first && item->status != dnnl_tp_success) tell(text, item, q->text);
+    if (first && item->status != dnnl_tp_success) dtp_queue_tell(text, item, q->text);
     while (first) {
         dtp_event_t *next = first->next;
         dtp_event_fire(first, item->status, item->status == dnnl_tp_success ? NULL : text, item->begin_ns,
@@ -196,7 +187,7 @@ static bool complete(dtp_queue_t *q, dtp_submission_t *item) {
     uint64_t done = DTP_ADD(&q->completed, 1, seq_cst) + 1;
     if (DTP_LOAD(&q->waiters, seq_cst) && done >= DTP_LOAD(&q->wake_at, seq_cst)) dtp_queue_ring(q);
     bool more = DTP_SUB(&q->count, 1, acq_rel) > 1;
-    bool ready = more && turn(q);
+    bool ready = more && dtp_queue_turn(q);
     dtp_queue_leave(q); /* the item's: last access, unless the items that are left keep it open */
     return ready;
 }
@@ -473,72 +464,6 @@ void dtp_queue_start(dtp_queue_t *q) {
     }
     if (!coming) dtp_queue_leave_to_self(q);
     dtp_queue_leave(q);
-}
-
-static void submit(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
-    DTP_STORE(&item->next, NULL, relaxed);
-    DTP_STORE(&item->events, (uintptr_t)event, relaxed);
-    item->generation = DTP_LOAD(&q->generation, relaxed);
-    if (item->queue != q) item->queue = q; /* its event, if it waits for one, may be reading it */
-    item->rested = item->endable = false;
-    DTP_ADD(&q->inside, 1, relaxed);
-    item->seq = DTP_ADD(&q->submitted, 1, relaxed) + 1;
-    dtp_submission_t *before = DTP_SWAP(&q->tail, item, acq_rel);
-    DTP_JOLT();
-    DTP_STORE(&before->next, item, release);
-    if (DTP_ADD(&q->count, 1, acq_rel) == 0) {
-        if (turn(q)) dtp_queue_start(q);
-    } else if (DTP_UNLIKELY(q->rec && DTP_LOAD(&q->rec->stranded, relaxed))) {
-        DTP_STORE(&q->rec->stranded, false, relaxed);
-        dtp_let_go(q->rec);
-    }
-}
-
-dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_submission_t *item) {
-    if (dtp_queue_dead(q)) return dtp_refuse_parents("stream");
-    submit(q, item, NULL);
-    return dnnl_tp_success;
-}
-
-dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *q, dtp_event_t **out) {
-    *out = NULL;
-    if (dtp_queue_dead(q)) return dtp_refuse_parents("stream");
-    DTP_ADD(&q->refs, 1, relaxed);
-    return dtp_event_create(out, &dtp_queue_event, q, DTP_LOAD(&q->submitted, relaxed) + 1);
-}
-
-void dtp_queue_submit_with(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
-    submit(q, item, dtp_object_retain(event)); /* fire drops one */
-}
-
-dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
-    *out = NULL;
-    /* Only submitters move the tail, so it stays what it is, complete or not, while this one is here. */
-    dtp_submission_t *tail = DTP_LOAD(&q->tail, acquire);
-    DTP_ADD(&q->refs, 1, relaxed);
-    DTP_TRY(dtp_event_create(out, &dtp_queue_event, q, tail == &q->dummy ? 0 : tail->seq));
-    dtp_event_t *event = *out;
-    dtp_object_retain(event); /* fire drops one */
-    uintptr_t list;
-    while (!((list = DTP_LOAD(&tail->events, acquire)) & DTP_EVENT_CLOSED)) {
-        event->next = (dtp_event_t *)list;
-        if (DTP_CAS_WEAK(&tail->events, &list, (uintptr_t)event, acq_rel)) return dnnl_tp_success;
-    }
-    /* Complete: its status counts unless the queue was reset since. */
-    uint32_t generation = DTP_LOAD(&q->generation, relaxed);
-    if (tail == &q->dummy) {
-        int64_t now = dtp_now_ns();
-        dtp_event_fire(event, dnnl_tp_success, NULL, now, now);
-        return dnnl_tp_success;
-    }
-    bool failed = tail->status != dnnl_tp_success && tail->generation == generation;
-    char text[DTP_EVENT_TEXT];
-    dtp_lock(&q->lock);
-    tell(text, tail, q->text);
-    dtp_unlock(&q->lock);
-    dtp_event_fire(event, failed ? tail->status : dnnl_tp_success, failed ? text : NULL, tail->begin_ns,
-                   tail->end_ns);
-    return dnnl_tp_success;
 }
 
 /* ---- Closing ----------------------------------------------------------------------------------------- */

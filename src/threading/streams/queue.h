@@ -21,7 +21,13 @@
  * the run, without a ticket; then it completes what is skipped because of that. (So does the thread that brings the event
  * of an item that only waits: there is nothing to do.) Such ends are made in a loop, whichever ends cause others.
  *
- *   push      tail exchange, link, count+1. 0 -> 1: the pusher gets the turn
+ *   push      under `order`: number, link, count+1. 0 -> 1: the pusher gets the turn. Any number of threads push: two
+ *             that do so at once take places one after the other, and an item that was pushed after another one
+ *             was (on the same thread, or on a thread that heard of it) comes after that
+ *   hold      a run on its caller is no item, but has a place in the order: after what was pushed before it, which the
+ *             caller waits for, and in front of what is pushed until it lets go. Only who pushes meanwhile needs the
+ *             place: that thread finds it in `held` and pushes it first. Two tokens in its deps: the turn's,
+ *             and one that the caller gives when the run is over
  *   turn      of an item with an event: give the head token (deps-1). deps = 1 token of the event + 1 head
  *             token; who brings it to 0 goes on: publish. So an early event cannot start an item before its turn
  *   run       begin; run(par), or run(NULL) if it is skipped; finish() if there is one: true, or false and later
@@ -29,8 +35,10 @@
  *   complete  poison if it failed; events exchange(CLOSED), fire them; head = item; recycle the old head;
  *             completed+1; ring; count-1; next turn
  *
- * Invariants. `head` is touched by the owner of the turn only. An item is recycled only when the next one is
- * complete, so its `next` has been read, and the tail of an idle queue is still an item: an event recorded
+ * Invariants. `head` is touched by the owner of the turn only; tail, submitted and `held` are written under `order`, so
+ * that numbers, generations and places are in the same order; no code of the program or its pool runs under it. Who
+ * pushes keeps the queue open until it returns (a stream does by a seat, seats.h). An item is recycled only when the next one is
+ * complete, so its `next` has been read, and under `order` the tail is an item, complete or not: an event recorded
  * then finds its events CLOSED, and status and times beside it. An item counts as completed after its
  * callbacks returned.
  *
@@ -86,6 +94,7 @@ typedef struct dtp_submission {
     struct dtp_queue *queue;
     bool rested;                      /* its run has begun, and rests or has rested */
     bool endable;                     /* it was the queue's endable */
+    bool held; /* the place of a run on its caller: waits until that lets go */
     struct dtp_submission *next_over; /* whose run is over, too, and which the same thread ends next */
     uint32_t generation;
     uint64_t seq;
@@ -103,7 +112,9 @@ struct dtp_queue {
     int priority;
     dtp_submission_t *head;
     dtp_submission_t dummy;
-    _Alignas(DTP_NO_SHARE) dtp_submission_t *_Atomic tail;
+    _Alignas(DTP_NO_SHARE) dtp_lock_t order; /* tail, held; who writes submitted */
+    dtp_submission_t *tail;
+    dtp_submission_t *held; /* the place of the last run on its caller, if nothing was pushed since; or NULL */
     _Atomic int64_t count;
     _Atomic uint64_t submitted;
     _Atomic uint32_t generation;
@@ -132,10 +143,10 @@ struct dtp_queue {
 /* owner: what sync.h knows the queue by. */
 dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const void *owner, int priority);
 void dtp_queue_release(dtp_queue_t *queue); /* a reference of the memory */
-/* Never blocks, never allocates. One submitter at a time. Items behind a failed one are skipped. */
+/* Never blocks, never allocates. By any thread. Items behind a failed one are skipped. */
 dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *queue, dtp_submission_t *item);
-/* In two steps, for items with an event: the event of the item that is submitted next, by the same submitter; it
- * may be released instead. And the item with it, which cannot fail: what must be undone can stand in between. */
+/* In two steps, for items with an event: the event, which may be released instead; and the item with it, which cannot
+ * fail: what must be undone can stand in between. */
 dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *queue, dtp_event_t **event);
 void dtp_queue_submit_with(dtp_queue_t *queue, dtp_submission_t *item, dtp_event_t *event);
 /* The item, not yet submitted, waits for event. */
@@ -153,7 +164,7 @@ extern const dtp_event_vtbl_t dtp_queue_event; /* of events whose source is a qu
 static inline dtp_queue_t *dtp_event_queue(const dtp_event_t *event) {
     return event->v == &dtp_queue_event ? event->source : NULL;
 }
-/* An event that is done when everything submitted so far is. By the submitter. */
+/* An event that is done when everything submitted so far is. */
 dnnl_tp_status_t dtp_queue_record(dtp_queue_t *queue, dtp_event_t **event);
 /* See dtp_submission_t.finish. */
 void dtp_queue_item_done(dtp_queue_t *queue, dtp_submission_t *item);
@@ -164,8 +175,13 @@ dnnl_tp_status_t dtp_queue_wait_seq(dtp_queue_t *queue, uint64_t seq, int64_t un
 dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *queue, dtp_event_t *event, int64_t until_ns);
 /* All items submitted before; then the first error since the last reset. timeout_ns < 0 = none. */
 dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *queue, int64_t timeout_ns);
-/* The same by a run that comes next; timed_out if it is over before that. */
-dnnl_tp_status_t dtp_queue_wait_earlier(dtp_queue_t *queue, const dtp_share_t *share);
+/* The same by a run, for the first `seq` items; timed_out if it is over before that. */
+dnnl_tp_status_t dtp_queue_wait_earlier(dtp_queue_t *queue, uint64_t seq, const dtp_share_t *share);
+/* A run that its caller is going to do: waits as dtp_queue_wait_earlier. What is submitted later begins after
+ * dtp_queue_let_go, which must follow whatever the answer is. place: an item without work, whose num_threads,
+ * run and recycle are set; recycled behind the run. Any thread may be in the same queue meanwhile. */
+dnnl_tp_status_t dtp_queue_hold(dtp_queue_t *queue, dtp_submission_t *place, const dtp_share_t *share);
+void dtp_queue_let_go(dtp_queue_t *queue, dtp_submission_t *place);
 /* The first error since the last reset. Fails with its text. */
 dnnl_tp_status_t dtp_queue_result(dtp_queue_t *queue);
 /* Everything complete? Where the pool needs it, runs one item. */
@@ -181,6 +197,11 @@ static inline bool dtp_queue_dead(const dtp_queue_t *q) { return dtp_is_parents(
 /* Runs the item whose turn it is, by who has the turn; true if more may run now. *clock_ns: when the item
  * before it ended, or 0. */
 bool dtp_queue_run_one(dtp_queue_t *queue, int64_t *clock_ns);
+/* By the owner of the turn: may the next item run now? If not, the turn is parked, and the queue must not be
+ * touched unless something else keeps it open. */
+bool dtp_queue_turn(dtp_queue_t *queue);
+/* What events of a failed item say. `first` is written for the owner of the turn only. */
+void dtp_queue_tell(char text[DTP_EVENT_TEXT], const dtp_submission_t *item, const char *first);
 /* The event that the queue is parked on, retained; NULL if none, or if it fired already. */
 dtp_event_t *dtp_queue_parked_event(dtp_queue_t *queue);
 /* A helper's reference; false once closed. */

@@ -262,9 +262,8 @@ dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *q, int64_t timeout_ns) {
         &(goal_t){q, DTP_LOAD(&q->submitted, relaxed), NULL, dtp_until_ns(timeout_ns), NULL, false, false});
 }
 
-dnnl_tp_status_t dtp_queue_wait_earlier(dtp_queue_t *q, const dtp_share_t *share) {
-    return wait_for_result(
-        &(goal_t){q, DTP_LOAD(&q->submitted, relaxed), NULL, INT64_MAX, share, false, true});
+dnnl_tp_status_t dtp_queue_wait_earlier(dtp_queue_t *q, uint64_t seq, const dtp_share_t *share) {
+    return wait_for_result(&(goal_t){q, seq, NULL, INT64_MAX, share, false, true});
 }
 
 void dtp_queue_rest(const dtp_share_t *share) {
