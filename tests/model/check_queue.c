@@ -44,12 +44,15 @@ static dtp_queue_t *queue, *other;
 static model_item_t *items[ITEMS];
 static int runs[ITEMS], skips[ITEMS], recycled[ITEMS], order, shared, closings, closed;
 static dtp_event_t *gate; /* a host event */
+static _Atomic uint32_t no_stop;
+static bool any_order; /* of items, which several threads submit */
 
 static dnnl_tp_status_t item_run(dtp_submission_t *base, const dtp_parallel_t *par) {
     model_item_t *item = (model_item_t *)base;
     mc_read(&item->payload);
-    if (!worker_is_away || !other) mc_write(&shared);  /* one item after another */
-    MC_CHECK(item->number == order || worker_is_away); /* that has two queues side by side */
+    if (!worker_is_away || !other) mc_write(&shared); /* one item after another */
+    MC_CHECK(item->number == order || worker_is_away || any_order); /* the worker is away: two queues side by side */
+    if (any_order && item->number == 1) MC_CHECK(runs[0] == 1);
     ++order;
     if (!par) {
         ++skips[item->number];
@@ -192,6 +195,66 @@ static void skipping_submitter(void *arg) {
     leave();
 }
 
+/* ---- Several threads that submit --------------------------------------------------------------------- */
+
+static void last_one_closes(void) {
+    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
+    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
+    atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&worker_bell, 1);
+}
+/* The first thread submits two items, which keep their order, and knows when both are done; the other one submits
+ * the third at any time. */
+static void submits_two(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 2; ++i) submit_item(i);
+    MC_CHECK(dtp_queue_wait(queue, -1) == dnnl_tp_success);
+    MC_CHECK(runs[0] == 1 && runs[1] == 1);
+    last_one_closes();
+}
+static void submits_third(void *arg) {
+    (void)arg;
+    submit_item(2);
+    if (runs[0]) mc_hit("the third item came late");
+    last_one_closes();
+}
+/* What is recorded behind an item is done after it, whatever the other thread submits. */
+static void submits_and_records(void *arg) {
+    (void)arg;
+    dtp_event_t *event;
+    submit_item(0);
+    MC_CHECK(dtp_queue_record(queue, &event) == dnnl_tp_success);
+    MC_CHECK(dnnl_tp_event_wait(event, -1, NULL) == dnnl_tp_success);
+    MC_CHECK(runs[0] == 1);
+    dtp_object_release(event);
+    last_one_closes();
+}
+/* A run on its caller: nothing runs beside it, and what another thread submits meanwhile comes after it. */
+static dnnl_tp_status_t place_run(dtp_submission_t *place, const dtp_parallel_t *par) {
+    (void)par;
+    mc_read(&((model_item_t *)place)->payload);
+    mc_hit("the place was needed");
+    return dnnl_tp_success;
+}
+static void runs_in_order(void *arg) {
+    (void)arg;
+    dtp_sleeper_t sleeper = {.word = NULL};
+    const dtp_share_t share = {.stop = &no_stop, .sleeper = &sleeper};
+    submit_item(0);
+    items[1]->base.run = place_run;
+    items[1]->base.num_threads = 0;
+    mc_write(&items[1]->payload);
+    MC_CHECK(dtp_queue_hold(queue, &items[1]->base, &share) == dnnl_tp_success);
+    MC_CHECK(runs[0] == 1);
+    const int before = order;
+    mc_write(&shared);
+    (void)mc_choose(1);
+    mc_write(&shared);
+    MC_CHECK(order == before);
+    dtp_queue_let_go(queue, &items[1]->base);
+    last_one_closes();
+}
+
 /* ---- A pool whose worker is in a task of the program ------------------------------------------------- */
 
 static void hold_nothing(void *arg, const dtp_parallel_t *par) { (void)arg, (void)par; }
@@ -226,7 +289,6 @@ static void patient_waiter(void *arg) {
     leave_and_close();
 }
 /* A run that comes after an item of its stream, and may be ended: nobody else can run the item. */
-static _Atomic uint32_t no_stop;
 static void later_run(void *arg) {
     (void)arg;
     dtp_sleeper_t sleeper = {.word = NULL};
@@ -372,7 +434,7 @@ static void setup(void (*const fns[])(void *), int n, int n_items) {
     memset(recycled, 0, sizeof recycled);
     live_objects = 0;
     over = 0;
-    submits_inside = worker_is_away = false;
+    submits_inside = worker_is_away = any_order = false;
     for (int i = 0; i < n_items; ++i) {
         items[i] = mc_alloc(sizeof *items[i]);
         items[i]->number = i;
@@ -398,6 +460,12 @@ static void setup(void (*const fns[])(void *), int n, int n_items) {
     dtp_left_here = NULL;
     for (int i = 0; i < n; ++i) mc_thread(fns[i], NULL);
 }
+/* Where not all items are submitted. */
+static void end_of_some(void) {
+    MC_CHECK(rec->adm == 0 && !rec->n_waiting);
+    for (int i = 0; i < ITEMS; ++i) MC_CHECK(runs[i] + skips[i] <= 1 && recycled[i] <= 1);
+    MC_CHECK(runs[0] == 1 && recycled[0] == 1 && runs[2] == 1 && recycled[2] == 1);
+}
 static void end(void) {
     MC_CHECK(rec->adm == 0 && !rec->n_waiting && closed == closings);
     for (int i = 0; i < order; ++i) MC_CHECK(runs[i] + skips[i] == 1 && recycled[i] == 1);
@@ -419,6 +487,24 @@ static void skipping(void) {
     void (*const fns[])(void *) = {skipping_submitter, worker};
     setup(fns, 2, 3);
     (void)dtp_queue_create(&other, rec, NULL, 0);
+}
+static void two_submit(void (*const fns[])(void *), int n_items) {
+    setup(fns, 3, n_items);
+    any_order = true;
+    dtp_object_release(gate);
+    dtp_object_release(gate);
+}
+static void two_submitters(void) {
+    void (*const fns[])(void *) = {submits_two, submits_third, worker};
+    two_submit(fns, 3);
+}
+static void record_beside(void) {
+    void (*const fns[])(void *) = {submits_and_records, submits_third, worker};
+    two_submit(fns, 3);
+}
+static void run_among_items(void) {
+    void (*const fns[])(void *) = {runs_in_order, submits_third, worker};
+    two_submit(fns, 3);
 }
 static void worker_away(void (*const fns[])(void *), int n) {
     setup(fns, n, 2);
@@ -503,6 +589,20 @@ int main(int argc, char **argv) {
          .reach = {"a wait timed out"}},
         {.name = "a run comes after an item", .setup = run_comes_after, .end = end, .preemptions = 3},
         {.name = "a run rests for an item", .setup = run_rests, .end = end, .preemptions = 3},
+        {.name = "two threads submit",
+         .setup = two_submitters,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"the third item came late", "the worker ran pending work"}},
+        {.name = "an event beside a submission",
+         .setup = record_beside,
+         .end = end_of_some,
+         .preemptions = 2},
+        {.name = "a run on its caller among items",
+         .setup = run_among_items,
+         .end = end_of_some,
+         .preemptions = 2,
+         .reach = {"the place was needed"}},
         {.name = "two queues in turns", .setup = ping_pong, .end = end, .preemptions = 2},
         {.name = "left to who holds the ticket",
          .setup = left_behind,

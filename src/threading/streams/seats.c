@@ -20,7 +20,7 @@ static dtp_seat_t *take_of_list(dtp_seats_t *s, uintptr_t key) {
 /* A free seat, with no seat made. False: the seats are closed. */
 static bool take_under_lock(dtp_seats_t *s, uintptr_t key, dtp_seat_t **seat) {
     *seat = NULL;
-    if (DTP_LOAD(&s->closed, relaxed)) return false;
+    if (DTP_LOAD(&s->closed, acquire)) return false;
     *seat = take(&s->first, key) ? &s->first : take_of_list(s, key);
     return true;
 }
@@ -42,6 +42,9 @@ dnnl_tp_status_t dtp_seat_take_more(dtp_seats_t *s, const dnnl_tp_allocator_t *a
         DTP_JOLT();
         if (!DTP_LOAD(&s->closed, seq_cst)) return dnnl_tp_success;
         dtp_seat_leave(seat);
+#ifdef DTP_BREAK_SEATS_LOCK
+        return refuse(false);
+#endif
     }
     dtp_lock(&s->lock);
     if (!take_under_lock(s, key, out)) return refuse_closed(s, key);
@@ -51,7 +54,7 @@ dnnl_tp_status_t dtp_seat_take_more(dtp_seats_t *s, const dnnl_tp_allocator_t *a
     if (!seat) return dtp_no_memory(sizeof *seat);
     atomic_init(&seat->holder, key);
     dtp_lock(&s->lock);
-    if (DTP_LOAD(&s->closed, relaxed)) {
+    if (DTP_LOAD(&s->closed, acquire)) {
         dtp_free(allocator, seat);
         return refuse_closed(s, key);
     }

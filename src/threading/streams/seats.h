@@ -37,7 +37,7 @@ _Static_assert(sizeof(dtp_seat_t) == DTP_NO_SHARE, "threads side by side write t
 typedef struct {
     dtp_seat_t first;
     dtp_seat_t *_Atomic more;
-    _Atomic bool closed; /* written under lock, or by who has closed the seats */
+    _Atomic bool closed; /* raised under lock; cleared by who raised it, without */
     dtp_lock_t lock;     /* closing; adding to the list */
 } dtp_seats_t;
 
