@@ -42,35 +42,36 @@ static void spoilt_free(void *ctx, void *ptr) {
     free(ptr);
 }
 
-static bool is_finite_at(dnnl_tp_data_type_t type, const void *p) {
-    uint64_t d;
-    uint32_t f;
-    uint16_t h;
-    switch (type) {
-    case dnnl_tp_f64: memcpy(&d, p, sizeof d); return (d >> 52 & 0x7ff) != 0x7ff;
-    case dnnl_tp_f32: memcpy(&f, p, sizeof f); return (f >> 23 & 0xff) != 0xff;
-    case dnnl_tp_bf16: memcpy(&h, p, sizeof h); return (h >> 7 & 0xff) != 0xff;
-    case dnnl_tp_f16: memcpy(&h, p, sizeof h); return (h >> 10 & 0x1f) != 0x1f;
-    default: return true;
-    }
+/* What an element is, of the exponent with all bits set: 0 another number, 1 infinite, 2 NaN. */
+static int class_at(dnnl_tp_data_type_t type, const void *p) {
+    const int bits = (int)dtp_type_size(type) * 8, fraction = type == dnnl_tp_f16    ? 10
+                                                              : type == dnnl_tp_bf16 ? 7
+                                                              : type == dnnl_tp_f32  ? 23
+                                                              : type == dnnl_tp_f64  ? 52
+                                                                                     : 0;
+    if (!fraction) return 0;
+    uint64_t x = 0;
+    memcpy(&x, p, dtp_type_size(type));
+    const uint64_t infinite = (UINT64_C(1) << (bits - 1)) - (UINT64_C(1) << fraction);
+    x &= (UINT64_C(1) << (bits - 1)) - 1;
+    return x < infinite ? 0 : x == infinite ? 1 : 2;
 }
 
-bool traps_finite_run(dnnl_tp_data_type_t type, const void *data, size_t bytes) {
+bool traps_ordinary_run(dnnl_tp_data_type_t type, const void *data, size_t bytes, bool is_input) {
     const size_t size = dtp_type_size(type);
     for (size_t i = 0; size && i + size <= bytes; i += size)
-        if (!is_finite_at(type, (const char *)data + i)) return false;
+        if (class_at(type, (const char *)data + i) > is_input) return false;
     return true;
 }
 
-bool traps_finite(const dtp_md_t *md, const void *data) {
+bool traps_ordinary(const dtp_md_t *md, const void *data, bool is_input) {
     const size_t size = dtp_type_size(md->data_type);
+    const char *p = data;
     if (md->ndims == 0 || !dtp_md_nelems(md) || md->format_kind != dnnl_tp_blocked) return true;
     int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
-    if (traps_finite_run(md->data_type, (const char *)data + (size_t)md->offset0 * size, dtp_md_size(md)))
-        return true;
+    if (traps_ordinary_run(md->data_type, p + (size_t)md->offset0 * size, dtp_md_size(md), is_input)) return true;
     do /* gaps between elements may hold anything */
-        if (!is_finite_at(md->data_type, (const char *)data + (size_t)tensor_offset(md, pos) * size))
-            return false;
+        if (class_at(md->data_type, p + (size_t)tensor_offset(md, pos) * size) > is_input) return false;
     while (tensor_next(md, pos));
     return true;
 }

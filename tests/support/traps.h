@@ -13,7 +13,7 @@ void traps_enter(void);
 /* Arithmetic of this thread traps no longer. */
 void traps_leave(void);
 
-/* Around each execution that threads of traps_enter may take part in. Ordinary data: nothing but finite numbers goes in;
+/* Around each execution that threads of traps_enter may take part in. is_ordinary: traps_ordinary holds for all inputs;
  * else nothing is watched. `what` names the execution, NULL: exceptions do not count after all. False where one was raised:
  * it has been printed, with the address to give to addr2line. The stack below traps_begin is spoilt. Not for several
  * threads at once. */
@@ -22,8 +22,8 @@ bool traps_end(const char *what);
 
 /* Signaling NaN of f32, bf16 and f16: arithmetic on it is invalid. */
 void traps_spoil(void *data, size_t bytes);
-/* No element is infinite or NaN. */
-bool traps_finite(const dtp_md_t *md, const void *data);
-bool traps_finite_run(dnnl_tp_data_type_t type, const void *data, size_t bytes);
+/* Inputs hold no NaN, results neither NaN nor infinities: then no exception is due. */
+bool traps_ordinary(const dtp_md_t *md, const void *data, bool is_input);
+bool traps_ordinary_run(dnnl_tp_data_type_t type, const void *data, size_t bytes, bool is_input);
 
 #endif

@@ -86,12 +86,13 @@ void upload_end(upload_t *u) {
     u->n = 0;
 }
 
-/* Of all inputs or all outputs: finite. Where something else goes in or comes out, exceptions are no fault. */
-static bool args_finite(const dtp_pd_t *pd, int nargs, const dnnl_tp_exec_handle_t *args, unsigned outputs) {
+/* traps_ordinary of all inputs or all outputs. */
+static bool args_ordinary(const dtp_pd_t *pd, int nargs, const dnnl_tp_exec_handle_t *args, bool inputs) {
     for (int i = 0; i < nargs; ++i) {
         const int k = dtp_pd_arg_index(pd, args[i].arg);
         if (k < 0 || !pd->args[k].md || !pd->arg_bytes[k] || !args[i].handle) continue;
-        if ((pd->args[k].flags & DTP_ARG_OUTPUT) == outputs && !traps_finite(pd->args[k].md, args[i].handle))
+        if (inputs != !!(pd->args[k].flags & DTP_ARG_OUTPUT) &&
+            !traps_ordinary(pd->args[k].md, args[i].handle, inputs))
             return false;
     }
     return true;
@@ -117,13 +118,13 @@ dnnl_tp_status_t test_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_strea
     assert_true(nargs <= UPLOAD_MOST);
     upload_args(&u, primitive->pd, nargs, args, there);
     const bool near = !test_engine_is_far(primitive->pd->engine);
-    const bool ordinary = near && args_finite(primitive->pd, nargs, args, 0);
+    const bool ordinary = near && args_ordinary(primitive->pd, nargs, args, true);
     traps_begin(ordinary);
     dnnl_tp_status_t status = dnnl_tp_primitive_execute_handles(primitive, stream, nargs, there);
     if (status == dnnl_tp_success) status = dnnl_tp_stream_wait(stream);
     if (ordinary)
         check_traps(primitive->pd, status == dnnl_tp_success &&
-                                       args_finite(primitive->pd, nargs, args, DTP_ARG_OUTPUT));
+                                       args_ordinary(primitive->pd, nargs, args, false));
     upload_end(&u);
     return status;
 }
@@ -161,11 +162,11 @@ void upload_run_end(upload_run_t *u) {
     }
 }
 
-static bool tensors_finite(const_dnnl_tp_executable_t e, bool inputs, void *const *data) {
+static bool tensors_ordinary(const_dnnl_tp_executable_t e, bool inputs, void *const *data) {
     const int32_t *values = inputs ? e->graph->inputs : e->graph->outputs;
     for (int i = 0; i < (inputs ? e->nin : e->nout); ++i) {
         const size_t bytes = inputs ? e->in_bytes[i] : e->out_bytes[i];
-        if (bytes && data[i] && !traps_finite_run(e->infos[values[i]]->data_type, data[i], bytes)) return false;
+        if (bytes && data[i] && !traps_ordinary_run(e->infos[values[i]]->data_type, data[i], bytes, inputs)) return false;
     }
     return true;
 }
@@ -173,10 +174,10 @@ static bool tensors_finite(const_dnnl_tp_executable_t e, bool inputs, void *cons
 dnnl_tp_status_t test_run_graph(const_dnnl_tp_executable_t e, dnnl_tp_stream_t stream, int nin,
                                 void *const *in, int nout, void *const *out, const dnnl_tp_run_opts_t *opts) {
     if (!e || !test_engine_is_far(e->engine)) {
-        const bool ordinary = e && nin == e->nin && nout == e->nout && tensors_finite(e, true, in);
+        const bool ordinary = e && nin == e->nin && nout == e->nout && tensors_ordinary(e, true, in);
         traps_begin(ordinary);
         const dnnl_tp_status_t status = dnnl_tp_executable_run(e, stream, nin, in, nout, out, opts);
-        if (ordinary && !traps_end(!status && tensors_finite(e, false, out) ? "a run of a graph" : NULL))
+        if (ordinary && !traps_end(!status && tensors_ordinary(e, false, out) ? "a run of a graph" : NULL))
             fail_msg("a run of a graph raised a floating-point exception");
         return status;
     }

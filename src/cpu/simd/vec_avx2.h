@@ -94,6 +94,9 @@ V_INLINE vm v_nan(vf a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
 V_INLINE vm v_or(vm a, vm b) { return _mm256_or_ps(a, b); }
 V_INLINE int v_any(vm m) { return _mm256_movemask_ps(m) != 0; }
 V_INLINE vf v_sel(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
+V_INLINE vf v_mul_where(vm m, vf a, vf b, vf c) {
+    return v_sel(m, v_mul(_mm256_and_ps(m, a), _mm256_and_ps(m, b)), c);
+}
 V_INLINE vm v_exp_lanes(vf x) { return v_nan(x); } /* not looked at */
 V_INLINE vf v_scale2_where(vf p, vf n, vm lanes) {
     (void)lanes;

@@ -125,6 +125,8 @@ V_INLINE vm v_or(vm a, vm b) { return a | b; }
 V_INLINE int v_any(vm m) { return m != 0; }
 /* m ? a : b */
 V_INLINE vf v_sel(vm m, vf a, vf b) { return _mm512_mask_mov_ps(b, m, a); }
+/* m ? a * b : c; where c stands, nothing is multiplied: the product of data that is not asked for may overflow. */
+V_INLINE vf v_mul_where(vm m, vf a, vf b, vf c) { return _mm512_mask_mul_ps(c, m, a, b); }
 V_INLINE float v_hsum(vf a) { return _mm512_reduce_add_ps(a); }
 V_INLINE float v_hmax(vf a) { return _mm512_reduce_max_ps(a); }
 /* v_hsum of four vectors at once, to the same bits; v_four_get gives number r in all lanes, what happens to

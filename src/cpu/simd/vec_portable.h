@@ -77,6 +77,7 @@ V_INLINE vm v_nan(vf a) { return a != a; }
 V_INLINE vm v_or(vm a, vm b) { return a | b; }
 V_INLINE int v_any(vm m) { return m; }
 V_INLINE vf v_sel(vm m, vf a, vf b) { return m ? a : b; }
+V_INLINE vf v_mul_where(vm m, vf a, vf b, vf c) { return m ? a * b : c; }
 V_INLINE vm v_exp_lanes(vf x) { return v_nan(x); } /* not looked at */
 V_INLINE vf v_scale2_where(vf p, vf n, vm lanes) {
     (void)lanes;
