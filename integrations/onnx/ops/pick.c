@@ -5,14 +5,15 @@ static dnnl_tp_op_attr_t axis_attr(const int64_t *axis) {
     return (dnnl_tp_op_attr_t){dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, axis};
 }
 
-/* Positions of the k largest or smallest elements along an axis. */
-static val_t *top(cv_t *cv, val_t *x, int axis, int64_t k, bool smallest, bool last) {
+/* Positions of the k largest or smallest elements along an axis; NaN comes first, nan_worst: last. */
+static val_t *top(cv_t *cv, val_t *x, int axis, int64_t k, bool smallest, bool last, bool nan_worst) {
     const int64_t at = axis;
-    const uint8_t small = smallest, late = last;
+    const uint8_t small = smallest, late = last, worst = nan_worst;
     const dnnl_tp_op_attr_t attr[] = {axis_attr(&at),
                                       {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &k},
                                       {dnnl_tp_op_attr_smallest, dnnl_tp_op_attr_bool, 1, &small},
-                                      {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late}};
+                                      {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late},
+                                      {dnnl_tp_op_attr_nan_worst, dnnl_tp_op_attr_bool, 1, &worst}};
     return dtp_cv_op(cv, dnnl_tp_op_top_k, 1, &x, sizeof attr / sizeof *attr, attr);
 }
 
@@ -21,7 +22,7 @@ void dtp_onnx_arg(cv_t *cv) {
     val_t *x = cv->in[0];
     const int nd = x->info.ndims, axis = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", 0), nd);
     const bool keep = dtp_cv_int(cv, "keepdims", 1) != 0, last = dtp_cv_int(cv, "select_last_index", 0) != 0;
-    val_t *y = cv->status ? NULL : top(keep ? dtp_cv_last(cv) : cv, x, axis, 1, cv->row->kind == 1, last);
+    val_t *y = cv->status ? NULL : top(keep ? dtp_cv_last(cv) : cv, x, axis, 1, cv->row->kind == 1, last, false);
     if (!keep && !cv->status) {
         int64_t dims[DNNL_TP_MAX_NDIMS];
         for (int d = 0, k = 0; d < nd; ++d)
@@ -35,7 +36,8 @@ static void top_k(cv_t *cv, int64_t k, bool smallest) {
     val_t *x = cv->in[0];
     const int axis = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", -1), x->info.ndims);
     if (cv->status) return;
-    val_t *ids = top(cv, x, axis, k, smallest, false), *in[] = {x, ids};
+    /* The standard sorts: NaN is greater than all numbers. */
+    val_t *ids = top(cv, x, axis, k, smallest, false, smallest), *in[] = {x, ids};
     dtp_cv_set(cv, 1, ids);
     if (dtp_cv_wanted(cv, 0))
         dtp_cv_set(
@@ -55,7 +57,7 @@ void dtp_onnx_top_k(cv_t *cv) {
 }
 
 static val_t *hardmax(cv_t *cv, val_t *x, int axis) {
-    val_t *best = top(cv, x, axis, 1, false, false);
+    val_t *best = top(cv, x, axis, 1, false, false, false);
     const int64_t n = dtp_cv_dim(cv, x, axis);
     if (cv->status) return NULL;
     val_t *here = dtp_cv_binary(cv, dnnl_tp_op_equal, best, dtp_cv_counted(cv, n, x->info.ndims - 1 - axis));

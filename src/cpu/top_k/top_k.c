@@ -33,9 +33,9 @@ enum { TOP_K_COLUMNS = 64 }; /* of one pass: their best elements stay in the fir
 #include "cpu/top_k/top_k_kern.inc"
 
 typedef void columns_t(const void *src, int64_t n, int64_t step, int64_t width, int64_t *to, bool smallest,
-                       bool last);
+                       bool last, bool nan_worst);
 typedef void sorted_t(const void *src, int64_t n, int64_t step, int64_t k, int64_t *heap, bool smallest,
-                      bool last);
+                      bool last, bool nan_worst);
 typedef struct {
     columns_t *columns;
     sorted_t *sorted;
@@ -94,10 +94,10 @@ static void top_k_items(void *arg, int slot, int64_t begin, int64_t end) {
         int64_t *dst = j->dst + outer * p->k * p->inner + column;
         if (p->k == 1) {
             p->fn.columns(src, p->n, p->inner, dtp_min64(p->inner - column, TOP_K_COLUMNS), dst, d->smallest,
-                          d->last);
+                          d->last, d->nan_worst);
             continue;
         }
-        p->fn.sorted(src, p->n, p->inner, p->k, heap, d->smallest, d->last);
+        p->fn.sorted(src, p->n, p->inner, p->k, heap, d->smallest, d->last, d->nan_worst);
         for (int64_t k = 0; k < p->k; ++k) dst[k * p->inner] = heap[k];
     }
 }

@@ -17,7 +17,7 @@ static union {
     uint8_t u8[MOST];
 } x;
 static int64_t got[MOST];
-static bool smallest, last;
+static bool smallest, last, nan_worst;
 static const double *line; /* elements of a line, and how far they are apart */
 
 /* Small numbers, so that many are equal; all types hold them, u8 those from 0 on. */
@@ -40,7 +40,7 @@ static void fill(dnnl_tp_data_type_t type, int n, double *values) {
 static int by_rank(const void *a, const void *b) {
     const int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
     const double p = line[i], q = line[j];
-    if (isnan(p) != isnan(q)) return isnan(p) ? -1 : 1;
+    if (isnan(p) != isnan(q)) return !isnan(p) == nan_worst ? -1 : 1;
     if (!isnan(p) && p != q) return (p < q) == smallest ? -1 : 1;
     return (i < j) != last ? -1 : 1;
 }
@@ -55,19 +55,21 @@ static void test_all(void **state) {
     static int64_t rank[MOST];
     for (size_t t = 0; t < sizeof types / sizeof *types; ++t)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
-            for (size_t w = 0; w < 4 * sizeof ks / sizeof *ks; ++w) {
-                const int64_t *dims = shapes[s], n = dims[1], k = ks[w / 4], axis = -2;
+            for (size_t w = 0; w < 8 * sizeof ks / sizeof *ks; ++w) {
+                const int64_t *dims = shapes[s], n = dims[1], k = ks[w / 8], axis = -2;
                 if (k > n) continue;
                 smallest = w & 1;
                 last = w & 2;
+                nan_worst = w & 4;
                 fill(types[t], (int)(dims[0] * n * dims[2]), values);
-                const uint8_t small = smallest, late = last;
+                const uint8_t small = smallest, late = last, worst = nan_worst;
                 const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
                                                   {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &k},
                                                   {dnnl_tp_op_attr_smallest, dnnl_tp_op_attr_bool, 1, &small},
-                                                  {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late}};
+                                                  {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late},
+                                                  {dnnl_tp_op_attr_nan_worst, dnnl_tp_op_attr_bool, 1, &worst}};
                 const test_tensor_t in = {types[t], 3, {dims[0], n, dims[2]}, &x};
-                CHECK_OK(test_one_op(dnnl_tp_op_top_k, 4, attr, 1, &in, got, sizeof got, w % 3 ? 1 : 3));
+                CHECK_OK(test_one_op(dnnl_tp_op_top_k, 5, attr, 1, &in, got, sizeof got, w % 3 ? 1 : 3));
                 for (int64_t o = 0; o < dims[0]; ++o)
                     for (int64_t c = 0; c < dims[2]; ++c) {
                         for (int64_t i = 0; i < n; ++i) {

@@ -5,17 +5,19 @@
 DTP_ATTR(k, 0x10006)        /**< how many (s64) */
 DTP_ATTR(smallest, 0x10007) /**< 1: the smallest instead of the largest (bool) */
 DTP_ATTR(last, 0x10008)     /**< 1: of equal elements the last comes first (bool) */
+DTP_ATTR(nan_worst, 0x1000d) /**< 1: NaN comes behind all numbers instead of before them (bool) */
 
 typedef struct {
     dtp_op_attrs_t base;
     int64_t axis, k;
-    bool smallest, last;
+    bool smallest, last, nan_worst;
 } attrs_t;
 static const dtp_op_field_t top_k_fields[] = {
     DTP_NEEDED(attrs_t, axis),
     DTP_OPTIONAL(attrs_t, k, 1),
     DTP_OPTIONAL(attrs_t, smallest, 0),
     DTP_OPTIONAL(attrs_t, last, 0),
+    DTP_OPTIONAL(attrs_t, nan_worst, 0),
 };
 
 static dnnl_tp_status_t top_k_infer(const dtp_infer_t *c) {
@@ -47,6 +49,7 @@ static dnnl_tp_status_t top_k_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     dtp_top_k_desc_t *d = (dtp_top_k_desc_t *)s->op;
     d->smallest = a->smallest;
     d->last = a->last;
+    d->nan_worst = a->nan_worst;
     DTP_TRY(dtp_md_init_strides(&d->src, 3, from, t->data_type, NULL));
     DTP_TRY(dtp_md_init_strides(&d->dst, 3, to, dnnl_tp_s64, NULL));
     DTP_TRY(dtp_view_new(l, n->out[0]));
