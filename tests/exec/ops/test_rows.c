@@ -15,7 +15,10 @@
 #include "common/problems/graph/pointwise.h"
 #include "exec/ops/ops.h"
 
-enum { SIDE = 4, ELEMS = SIDE * SIDE, MOST = 8, MOST_ATTRS = 10 };
+enum { MOST_SIDE = 9, ELEMS = MOST_SIDE * MOST_SIDE, MOST = 8, MOST_ATTRS = 10 };
+/* What samples are of: a matrix, whose elements are no whole number of vectors but in the first case. */
+static const int64_t sides[][2] = {{4, 4}, {5, 7}, {6, 5}, {9, 4}, {7, 9}};
+static int64_t rows = 4, cols = 4;
 
 /* ---- A sample of each operator ----------------------------------------------------------------------- */
 
@@ -25,18 +28,21 @@ typedef struct {
     dnnl_tp_op_attr_t attr[MOST_ATTRS];
 } sample_t;
 
-/* A value of each attribute with which every operator that has it takes {4, 4}. */
-static void set_attr(sample_t *s, const dtp_op_field_t *f) {
-    static const struct {
+/* A value of each attribute with which every operator that has it takes {rows, cols}. */
+static void set_attr(sample_t *s, const dtp_op_field_t *f, bool all) {
+    static struct {
         const char *name;
         int n;
         int64_t at[2];
-    } lists[] = {{"axes", 1, {0}},         {"order", 2, {1, 0}},      {"shape", 2, {2, -1}},
-                 {"sizes", 2, {3, 1}},     {"kernel", 2, {2, 1}},     {"strides", 2, {2, 1}},
+    } lists[] = {{"shape", 2, {0, -1}},    {"sizes", 2, {0, 1}},      {"axes", 1, {0}},
+                 {"order", 2, {1, 0}},     {"kernel", 2, {2, 1}},     {"strides", 2, {2, 1}},
                  {"dilations", 2, {1, 2}}, {"pads_begin", 2, {1, 0}}, {"pads_end", 2, {1, 0}}};
+    enum { SHAPE, SIZES };
     static const float half = .5f;
     static const int64_t one = 1;
     static const uint8_t yes = 1, no = 0;
+    lists[SHAPE].at[0] = cols;
+    lists[SIZES].at[0] = (all ? cols : rows) - 1; /* axis is 1, or by default 0 */
     dnnl_tp_op_attr_t *a = &s->attr[s->nattr++];
     assert_true(s->nattr < MOST_ATTRS);
     *a = (dnnl_tp_op_attr_t){f->key, f->type, 1, NULL};
@@ -64,15 +70,14 @@ static sample_t sample_of(const dtp_op_row_t *row, bool all) {
     int n;
     const dtp_op_field_t *f = dtp_op_fields(row, &n);
     for (int i = 0; i < n; ++i)
-        if (f[i].key != DTP_ATTR_FIXED && (all || f[i].needed)) set_attr(&s, &f[i]);
+        if (f[i].key != DTP_ATTR_FIXED && (all || f[i].needed)) set_attr(&s, &f[i], all);
     return s;
 }
 
 /* ---- Building and running ---------------------------------------------------------------------------- */
 
 static float floats[MOST][ELEMS];
-static const int32_t ids[ELEMS] = {2, 0, 3, 1, 1, 1, 0, 2, 3, 3, 2, 0, 0, 1, 2, 3};
-static const int32_t wholes[ELEMS] = {90, 7, 3, 5, 16, 31, 8, 12, 99, 1, 2, 64, 77, 40, 13, 6};
+static int32_t ids[ELEMS], wholes[ELEMS]; /* positions below 4, numbers above 0 */
 
 /* Functions of boolean alone, of integers alone. */
 static uint8_t truths[MOST][ELEMS];
@@ -106,7 +111,7 @@ static bool is_ids(const dtp_op_row_t *row, int input) {
 static bool is_shape(const dtp_op_row_t *row, int input) {
     return (row->cls->flags & DTP_OP_SHAPE_INPUT) && input == 1;
 }
-static const int64_t shape[2] = {2, -1};
+static int64_t shape[2] = {0, -1};
 
 static const void *data_of(const dtp_op_row_t *row, int input) {
     if (is_truth(row, input)) return truths[input];
@@ -114,19 +119,23 @@ static const void *data_of(const dtp_op_row_t *row, int input) {
     return is_ids(row, input) || is_integral(row) ? (const void *)ids : floats[input];
 }
 
-/* Shapes that are not {4, 4}. */
+/* Shapes that are not {rows, cols}. */
 static int dims_of(const dtp_op_row_t *row, int input, dnnl_tp_dims_t dims) {
     const bool is_list = is_ids(row, input) && !is_elements(row) && !is_coordinates(row);
     const bool is_row = is_list || (row->kind == dnnl_tp_op_bias_add && input == 1) ||
                         (row->cls == &dtp_class_batch_norm && input > 0);
     const bool is_image = row->cls == &dtp_class_convolution || row->cls == &dtp_class_max_pool ||
                           row->cls == &dtp_class_avg_pool;
-    for (int d = 0; d < 4; ++d) dims[d] = is_image ? 1 : SIDE;
-    if (is_ids(row, input) && is_coordinates(row)) dims[1] = 1;
-    if (!is_image) return is_row ? 1 : 2;
-    dims[1] = SIDE;
-    if (input) dims[0] = SIDE; /* weights {4, 4, 1, 1} */
-    else dims[2] = dims[3] = 2;
+    for (int d = 0; d < 4; ++d) dims[d] = 1;
+    if (!is_image) {
+        dims[0] = is_row && !is_list ? cols : rows;
+        dims[1] = is_ids(row, input) && is_coordinates(row) ? 1 : cols;
+        if (row->kind == dnnl_tp_op_matmul && input == 1) dims[0] = cols, dims[1] = rows;
+        return is_row ? 1 : 2;
+    }
+    dims[1] = rows;
+    if (input) dims[0] = cols; /* weights {cols, rows, 1, 1} */
+    else dims[2] = 2, dims[3] = 2;
     return 4;
 }
 
@@ -185,23 +194,23 @@ typedef struct {
     float y[MOST][ELEMS];
 } results_t;
 
+static const place_t *at; /* where samples run */
 static bool run(dnnl_tp_graph_t g, const sample_t *s, bool constants, unsigned flags, results_t *r) {
-    dnnl_tp_engine_t engine;
-    dnnl_tp_stream_t stream;
     dnnl_tp_executable_t e;
-    dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .flags = flags};
+    dnnl_tp_stream_attr_t sa;
     void *in[MOST], *out[MOST];
     memset(r, 0, sizeof *r);
     for (int i = 0; i < s->nin; ++i) in[i] = (void *)(uintptr_t)data_of(s->row, i);
     for (int i = 0; i < s->nout; ++i) out[i] = r->y[i];
-    CHECK_OK(dnnl_tp_engine_create(&engine, test_engine_kind(), 0));
-    CHECK_OK(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags));
-    const bool has = has_impl(engine, dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &opts));
+    CHECK_OK(dnnl_tp_stream_attr_create(&sa, dnnl_tp_cpu));
+    if (at->pool) CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(sa, at->pool));
+    const dnnl_tp_compile_opts_t opts = {
+        .struct_size = sizeof opts, .stream_attr = at->pool ? sa : NULL, .flags = flags};
+    const bool has = has_impl(at->engine, dnnl_tp_executable_compile(&e, g, at->engine, 0, NULL, &opts));
     const int nin = s->nin - is_shape(s->row, s->nin - 1);
-    if (has) CHECK_OK(test_run_graph(e, stream, constants ? 0 : nin, in, s->nout, out, NULL));
+    if (has) CHECK_OK(test_run_graph(e, at->stream, constants ? 0 : nin, in, s->nout, out, NULL));
     CHECK_OK(dnnl_tp_executable_destroy(e));
-    CHECK_OK(dnnl_tp_stream_destroy(stream));
-    CHECK_OK(dnnl_tp_engine_destroy(engine));
+    CHECK_OK(dnnl_tp_stream_attr_destroy(sa));
     return has;
 }
 
@@ -229,31 +238,38 @@ static char *text_of(dnnl_tp_graph_t g) {
     return text;
 }
 
-/* False: the engine has no such operator. */
-static bool check_sample(const sample_t *s) {
-    results_t fused, alone, folded, again;
-    dnnl_tp_graph_t g = build(s, false), c = build(s, true), read;
+/* The same from its text. */
+static void check_text(dnnl_tp_graph_t g, const sample_t *s, const results_t *want, bool has) {
+    results_t again;
+    dnnl_tp_graph_t read;
     char *text = text_of(g);
     CHECK_OK(dnnl_tp_graph_read_text(&read, text, strlen(text), NULL));
     char *second = text_of(read);
     assert_string_equal(text, second);
+    assert_int_equal(run(read, s, false, 0, &again), has);
+    assert_memory_equal(&again, want, sizeof again);
+    free(text);
+    free(second);
+    CHECK_OK(dnnl_tp_graph_destroy(read));
+}
+
+/* False: the engine has no such operator. */
+static bool check_sample(const sample_t *s, bool with_text) {
+    results_t fused, alone, folded;
+    dnnl_tp_graph_t g = build(s, false), c = build(s, true);
     const bool has = run(g, s, false, 0, &fused);
     assert_int_equal(run(g, s, false, DNNL_TP_COMPILE_NO_FUSION, &alone), has);
     (void)run(c, s, true, 0, &folded);
-    assert_int_equal(run(read, s, false, 0, &again), has);
     if (!has) folded = fused;
     assert_near(s->row->name, &alone, &fused);
     assert_near(s->row->name, &folded, &fused);
-    assert_memory_equal(&again, &fused, sizeof again);
+    if (with_text) check_text(g, s, &fused, has);
     bool any = false;
     for (int k = 0; k < ELEMS; ++k) any |= fused.y[0][k] != 0.f;
     if (!any && has && s->row->kind != dnnl_tp_op_floor) /* of numbers below 1 */
         fail_msg("%s wrote nothing but zeros", s->row->name);
-    free(text);
-    free(second);
     CHECK_OK(dnnl_tp_graph_destroy(g));
     CHECK_OK(dnnl_tp_graph_destroy(c));
-    CHECK_OK(dnnl_tp_graph_destroy(read));
     return has;
 }
 
@@ -265,15 +281,27 @@ static void test_run(void **state) {
             truths[i][k] = (7 * k + 5 * i) % 3 != 0;
         }
     int served = 0;
-    for (int r = 0; r < dtp_op_nrows; ++r)
-        for (int all = 0; all < 2; ++all) {
+    for (int k = 0; k < ELEMS; ++k) {
+        ids[k] = (7 * k * k + 2) % 11 % 4;
+        wholes[k] = 1 + (37 * k + 11) % 97;
+    }
+    int nplaces;
+    const place_t *all_places = places(&nplaces);
+    enum { SIDES = sizeof sides / sizeof *sides };
+    for (int i = 0; i < 2 * SIDES * dtp_op_nrows; ++i)
+        for (int p = 0; p < nplaces; ++p) {
+            const int side = i / 2 % SIDES, r = i / 2 / SIDES, all = i % 2;
+            at = &all_places[p];
+            if (at->threads != 1 && (at->threads != 3 || side < SIDES - 1)) continue;
+            rows = sides[side][0], cols = shape[0] = sides[side][1];
             sample_t s = sample_of(&dtp_op_rows[r], all);
-            print_message("%s, %s attributes, %d results\n", s.row->name, all ? "all" : "needed",
-                          count_results(&s));
-            served += check_sample(&s);
+            print_message("%s, %s attributes, {%d, %d}, %s x%d: %d results\n", s.row->name,
+                          all ? "all" : "needed", (int)rows, (int)cols, at->name, at->threads, count_results(&s));
+            served += check_sample(&s, p == 0 && side == 1);
         }
-    print_message("%d of %d\n", served, 2 * dtp_op_nrows);
-    assert_true(served > dtp_op_nrows / 2);
+    rows = cols = shape[0] = 4;
+    print_message("%d\n", served);
+    assert_true(served > SIDES * dtp_op_nrows / 2);
 }
 
 /* ---- Refusals ---------------------------------------------------------------------------------------- */
@@ -406,5 +434,5 @@ int main(void) {
         cmocka_unit_test(test_run),
         cmocka_unit_test(test_refusals),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }
