@@ -1,5 +1,6 @@
 /* What marks of a stream carry, on the fake driver: what kernels outside runs find in their data, whatever call of the driver
  * fails; times of the device; memory that callbacks free. */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +181,96 @@ static void failures_leave_no_stamps(void **state) {
         }
 }
 
+/* ---- Threads ----------------------------------------------------------------------------------------- */
+
+/* Long sums go through the scratch, which all executions of the stream have in common; it grows meanwhile. */
+enum { SHARERS = 3, SHARED_ROUNDS = 4, BURST = 8, SUM = 2048, LEAST_ROWS = 2, MOST_ROWS = 4 };
+typedef struct {
+    dnnl_tp_stream_t stream;
+    dnnl_tp_primitive_t product[2], linear;
+    dnnl_tp_memory_t src, dst, x;
+    pthread_t thread;
+    int number;
+    _Atomic int *bad;
+} sharer_t;
+static dnnl_tp_memory_t numbers(int n, float value) {
+    static float all[MOST_ROWS * SUM];
+    dnnl_tp_memory_desc_t md;
+    dnnl_tp_memory_t m;
+    const dnnl_tp_dims_t dims = {n};
+    for (int i = 0; i < n; ++i) all[i] = value;
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, 1, dims, dnnl_tp_f32, dnnl_tp_a));
+    CHECK_OK(dnnl_tp_memory_create(&m, md, gpu, DNNL_TP_MEMORY_ALLOCATE));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+    test_upload(m, all, (size_t)n * sizeof *all);
+    return m;
+}
+static dnnl_tp_status_t wait_somehow(dnnl_tp_stream_t stream, bool by_event) {
+    dnnl_tp_event_t event;
+    if (!by_event) return dnnl_tp_stream_wait(stream);
+    dnnl_tp_status_t status = dnnl_tp_stream_record_event(stream, &event);
+    if (!status) status = dnnl_tp_event_wait(event, -1, NULL);
+    (void)dnnl_tp_event_destroy(event);
+    return status;
+}
+static void *share(void *arg) {
+    const sharer_t *s = arg;
+    char *src, *dst, *x;
+    bool good = !dnnl_tp_memory_get_data_handle(s->src, (void **)&src) &&
+                !dnnl_tp_memory_get_data_handle(s->dst, (void **)&dst) &&
+                !dnnl_tp_memory_get_data_handle(s->x, (void **)&x);
+    const dnnl_tp_exec_handle_t step[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_DST, x}};
+    const float want = (float)(SUM * (s->number + 1) * (s->number + 1));
+    for (int k = 0; good && k < SHARED_ROUNDS; ++k) {
+        const int many = k >= SHARED_ROUNDS / 2, n = many ? MOST_ROWS * MOST_ROWS : LEAST_ROWS * LEAST_ROWS;
+        for (int i = 0; good && i < BURST; ++i) {
+            const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, src},
+                                                  {DNNL_TP_ARG_WEIGHTS, src},
+                                                  {DNNL_TP_ARG_DST, dst + sizeof(float) * (size_t)(i * n)}};
+            good = !dnnl_tp_primitive_execute_handles(s->product[many], s->stream, 3, args);
+        }
+        good = good && !dnnl_tp_primitive_execute_handles(s->linear, s->stream, 2, step) &&
+               !wait_somehow(s->stream, k % 2);
+        const float *got = fake_cuda_peek((dtp_cu_ptr_t)(uintptr_t)dst, sizeof(float) * (size_t)(BURST * n));
+        for (int i = 0; good && i < BURST * n; ++i) good = got && got[i] == want;
+    }
+    if (!good) atomic_fetch_add(s->bad, 1);
+    return NULL;
+}
+static void threads_share_a_stream(void **state) {
+    (void)state;
+    for (int profiles = 0; profiles < 2; ++profiles) {
+        dnnl_tp_stream_t stream = profiles ? profiling_stream() : gpu_stream();
+        dnnl_tp_primitive_t few = gpu_shared_product(LEAST_ROWS, SUM),
+                            many = gpu_shared_product(MOST_ROWS, SUM), linear = gpu_linear(gpu, 1, 1);
+        _Atomic int bad = 0;
+        sharer_t s[SHARERS];
+        for (int i = 0; i < SHARERS; ++i)
+            s[i] = (sharer_t){.stream = stream,
+                              .product = {few, many},
+                              .linear = linear,
+                              .src = numbers(MOST_ROWS * SUM, (float)(i + 1)),
+                              .dst = numbers(BURST * MOST_ROWS * MOST_ROWS, 0),
+                              .x = gpu_vector(gpu, 0),
+                              .number = i,
+                              .bad = &bad};
+        for (int i = 0; i < SHARERS; ++i)
+            assert_int_equal(pthread_create(&s[i].thread, NULL, share, &s[i]), 0);
+        for (int i = 0; i < SHARERS; ++i) pthread_join(s[i].thread, NULL);
+        assert_int_equal(atomic_load(&bad), 0);
+        for (int i = 0; i < SHARERS; ++i) {
+            assert_true(gpu_value(s[i].x) == SHARED_ROUNDS);
+            CHECK_OK(dnnl_tp_memory_destroy(s[i].src));
+            CHECK_OK(dnnl_tp_memory_destroy(s[i].dst));
+            CHECK_OK(dnnl_tp_memory_destroy(s[i].x));
+        }
+        CHECK_OK(dnnl_tp_stream_destroy(stream));
+        CHECK_OK(dnnl_tp_primitive_destroy(few));
+        CHECK_OK(dnnl_tp_primitive_destroy(many));
+        CHECK_OK(dnnl_tp_primitive_destroy(linear));
+    }
+}
+
 /* ---- Callbacks --------------------------------------------------------------------------------------- */
 
 static _Atomic int freed;
@@ -222,6 +313,7 @@ int main(void) {
         TEST(a_finding_survives_failures),
         TEST(events_tell_the_devices_times),
         TEST(runs_are_timed),
+        TEST(threads_share_a_stream),
         TEST(callbacks_may_free),
         cmocka_unit_test(failures_leave_no_stamps),
     };

@@ -1,5 +1,6 @@
-/* Seats of streams (src/threading/streams/seats.c): no two threads sit in one seat, what one leaves there the next one
- * sees; who has closed the seats is alone; an attempt to close that fails refuses nobody else. */
+/* Seats of streams (src/threading/streams/seats.c): no two threads sit in one seat, what one
+ * leaves there the next one sees; who has closed the seats is alone; an attempt to close that
+ * fails refuses nobody else. */
 #include "common/base/base.h"
 
 #include "model/mc.h"

@@ -1,5 +1,6 @@
-/* One stream used by several threads at once: synchronous ones compute beside each other with scratch of their own,
- * asynchronous ones take places in the order. Results are those of one thread on a stream of its own. */
+/* One stream used by several threads at once: synchronous ones compute beside each other with
+ * scratch of their own, asynchronous ones take places in the order. Results are those of one
+ * thread on a stream of its own. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -244,8 +245,8 @@ static void items_of_two_threads_in_order(void **state) {
     for (int i = 0; i < 2; ++i) dnnl_tp_primitive_destroy(minus[i]);
 }
 
-/* Items of all threads run one after another, also where they add to the same numbers; waits of each thread
- * cover what it has submitted, and what it has heard of. */
+/* Items of all threads run one after another, also where they add to the same numbers; waits of
+ * each thread cover what it has submitted, and what it has heard of. */
 static float sum[FEW];
 static _Atomic int submitted;
 static void *add_up(void *arg) {
@@ -348,7 +349,8 @@ static int loop(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) {
     return 0;
 }
 
-/* The second thread's seat, then its scratch, cannot be had: nothing was touched, and the next try is right. */
+/* The second thread's seat, then its scratch, cannot be had: nothing was touched, and the next
+ * try is right. */
 typedef struct {
     host_t *host;
     test_allocator_t *allocator;
@@ -414,8 +416,8 @@ static void no_memory_for_a_second_seat(void **state) {
 
 /* ---- Closing beside users ---------------------------------------------------------------------------- */
 
-/* One thread tries to change and to destroy a stream that others use: refused, or done while nobody is inside, and
- * nobody else is refused for longer than that. */
+/* One thread tries to change and to destroy a stream that others use: refused, or done while
+ * nobody is inside, and nobody else is refused for longer than that. */
 static _Atomic int changes, busy;
 static void *use_or_change(void *arg) {
     const client_t *c = arg;

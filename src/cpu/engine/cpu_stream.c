@@ -1,6 +1,6 @@
-/* The CPU stream: runs primitives on its caller and the threads of its pool (synchronous: execute returns when the work
- * is done), or queues them (asynchronous, by attribute or because the pool says so: cpu_submit.c). Threads that use one
- * stream at once: cpu_stream.h. */
+/* The CPU stream: runs primitives on its caller and the threads of its pool (synchronous:
+ * execute returns when the work is done), or queues them (asynchronous, by attribute or because
+ * the pool says so: cpu_submit.c). Threads that use one stream at once: cpu_stream.h. */
 #include "cpu/engine/cpu_stream.h"
 
 #include "threading/base/sleeper.h"
@@ -212,7 +212,8 @@ static dnnl_tp_status_t cpu_stream_close(dnnl_tp_stream_t stream) {
     return status;
 }
 
-/* Pool, thread count and kind of execution from a resolved attribute. Keeps the old ones on failure. */
+/* Pool, thread count and kind of execution from a resolved attribute. Keeps the old ones on
+ * failure. */
 static dnnl_tp_status_t use_pool_of(dtp_cpu_stream_t *s, const dtp_stream_attr_t *attr) {
     dtp_pool_t *pool;
     DTP_TRY(dtp_pool_acquire(&pool, attr));

@@ -1,18 +1,21 @@
-/* The CPU stream's parts: what cpu_stream.c (life, synchronous execution) and cpu_submit.c (submission blocks) share.
+/* The CPU stream's parts: what cpu_stream.c (life, synchronous execution) and cpu_submit.c
+ * (submission blocks) share.
  *
- * Any number of threads may be inside a stream at once: each has a seat (threading/streams/seats.h) until its call
- * returns. Calls that change the stream (another pool, another trace, destruction) close the seats, and are refused
- * while another thread has one.
+ * Any number of threads may be inside a stream at once: each has a seat
+ * (threading/streams/seats.h) until its call returns. Calls that change the stream (another
+ * pool, another trace, destruction) close the seats, and are refused while another thread has
+ * one.
  *
- * Synchronous: each execution computes with the scratch of its seat; the stream keeps as many as there were threads
- * at once. Runs of graphs have memory of their own.
+ * Synchronous: each execution computes with the scratch of its seat; the stream keeps as many as
+ * there were threads at once. Runs of graphs have memory of their own.
  *
- * Asynchronous: an execution becomes an item of the queue (threading/streams/queue.h), and the seat only says that the
- * thread is inside. Items run one at a time, so there is one arena, which the owner of the queue's turn alone
- * touches. `promised` is a size that the arena has, or will have when all that has been submitted
- * before has run: a submitter that needs more brings the memory with its block (`grown`), which installs it when it
- * runs, unless the arena is larger by then. The promise is raised after the block has its place in the order, so
- * who relies on it comes after that block. */
+ * Asynchronous: an execution becomes an item of the queue (threading/streams/queue.h), and the
+ * seat only says that the thread is inside. Items run one at a time, so there is one arena,
+ * which the owner of the queue's turn alone touches. `promised` is a size that the arena has, or
+ * will have when all that has been submitted before has run: a submitter that needs more brings
+ * the memory with its block (`grown`), which installs it when it runs, unless the arena is
+ * larger by then. The promise is raised after the block has its place in the order, so who
+ * relies on it comes after that block. */
 #ifndef DTP_CPU_ENGINE_CPU_STREAM_H
 #define DTP_CPU_ENGINE_CPU_STREAM_H
 
@@ -45,7 +48,8 @@ static inline dnnl_tp_status_t dtp_cpu_stream_enter(dtp_cpu_stream_t *s, dtp_sea
                : dtp_seat_take_more(&s->seats, s->base.engine->allocator, seat);
 }
 
-/* The threads of an execution: the stream's, or fewer in *own where the primitive was made for fewer. */
+/* The threads of an execution: the stream's, or fewer in *own where the primitive was made for
+ * fewer. */
 const dtp_parallel_t *dtp_cpu_stream_fewer(const dtp_cpu_stream_t *s, int num_threads, dtp_parallel_t *own);
 static inline const dtp_parallel_t *
 dtp_cpu_stream_parallel(const dtp_cpu_stream_t *s, const dtp_primitive_t *primitive, dtp_parallel_t *own) {

@@ -1,6 +1,7 @@
-/* Submission to asynchronous CPU streams: blocks with copies of pointers and run-time descriptors, and of runs of graphs.
- * Blocks are kept, so that as many items in flight as there were before allocate nothing. Who may touch what: cpu_stream.h;
- * the order of items: threading/streams/queue.h. */
+/* Submission to asynchronous CPU streams: blocks with copies of pointers and run-time
+ * descriptors, and of runs of graphs. Blocks are kept, so that as many items in flight as there
+ * were before allocate nothing. Who may touch what: cpu_stream.h; the order of items:
+ * threading/streams/queue.h. */
 #include "cpu/engine/cpu_stream.h"
 
 #include "threading/base/sleeper.h"
@@ -39,7 +40,8 @@ static void block_recycle(dtp_submission_t *item) {
     dtp_unlock(&s->free_lock);
 }
 
-/* Keeps the larger one: of two threads that submit at once, the one with more to bring may come first. */
+/* Keeps the larger one: of two threads that submit at once, the one with more to bring may come
+ * first. */
 static void install(dtp_cpu_stream_t *s, block_t *block) {
     char *smaller = block->grown;
     if (block->grown_bytes > s->arena_bytes) {

@@ -7,8 +7,8 @@
  *   submit    under submit_lock: records the CUDA event, then appends the mark (lock), then, for events and runs, asks the driver to
  *             call `heard` on an auxiliary stream behind it, so that the line itself never waits for a callback. Waits for events,
  *             stamps and words of findings are submitted under submit_lock, too, so that what stands in front of a mark in the stream
- *             stands in front of it in the lists: dnnl_tp_sync_devices makes marks while the stream's owner submits. Executions take
- *             no lock: `dirty` falls before the mark is recorded and rises behind the launch, so what a mark may not cover is dirty.
+ *             stands in front of it in the lists: dnnl_tp_sync_devices makes marks while others submit. Executions take `order`
+ *             among themselves, but no lock of marks: `dirty` falls before the mark is recorded and rises behind the launch, so what a mark may not cover is dirty.
  *             Who finds a clean line takes submit_lock once: the mark for which dirty fell is in the list then.
  *   done      the highest seq that the device is known to have passed: raised by `heard`, or by whoever queried or waited for the
  *             CUDA event of a mark. All marks up to it are done, since a stream is in order.
@@ -22,7 +22,7 @@
  *   lost      after a sticky error nothing comes any more and `heard` is not called: whoever looks next (wait, query, poll, close)
  *             raises done to the end; what settles then fails with the device's text.
  *
- * Invariants: submit_lock before lock; no call of the driver under lock, since a full queue of the driver may wait for `heard`, which
+ * Invariants: order before submit_lock before lock; no call of the driver under lock, since a full queue of the driver may wait for `heard`, which
  * takes it; a mark in the list was recorded; each mark settles once, in order; `heard` calls no driver. Nobody depends on `heard`:
  * waiting and polling get along without it. What uses the driver goes when the stream is closed (dtp_gpu_line_close), which waits for
  * the threads that look at a mark (`lookers`); the memory of the line goes with its last reference: events hold lines, lines the memory
@@ -90,19 +90,23 @@ struct dtp_gpu_line {
     struct stamp_chunk *stamp_chunks;
     int64_t latest_ns;  /* the last time that was written */
     int64_t item_ns[2]; /* profiles: when the last item that has settled began and ended */
-    /* Of those who submit: */
-    struct mark *fetched; /* holds what kernels found, but could not be recorded: it is the next mark */
+    /* Of those who submit marks and copies: under submit_lock. */
+    struct mark *fetched;   /* holds what kernels found, but could not be recorded: it is the next mark */
+    struct mark *marks;     /* all that were made */
+    dtp_data_error_t *word; /* on the device: of executions outside runs; NULL: none has checked data */
+    bool word_used;
+    struct stage *stages;    /* pinned memory of copies: gpu_copy.c */
+    _Atomic uint64_t staged; /* the last of them is done when completed has reached it */
+    /* Of executions and stamps: under order. */
+    dtp_lock_t order;
     dtp_cu_function_t stamp_kernel; /* NULL: not needed yet */
-    struct mark *marks;             /* all that were made */
-    dtp_data_error_t *word;    /* on the device: of executions outside runs; NULL: none has checked data */
-    bool word_used;            /* under submit_lock */
-    _Atomic bool is_shared;    /* the program has the CUDA stream: it may capture it */
-    struct kept_scratch *kept; /* of a shared one, until it is closed: a graph that was captured may use it */
-    struct stage *stages;      /* pinned memory of copies: gpu_copy.c */
-    _Atomic uint64_t staged;   /* the last of them is done when completed has reached it */
     char *scratch;
-    bool profiles, in_item; /* items are between stamps; one has begun and not ended */
     size_t scratch_bytes;
+    struct kept_scratch
+        *kept;              /* of a shared line, until it is closed: a graph that was captured may use it */
+    _Atomic bool in_item;   /* profiles: an item has begun and not ended */
+    bool profiles;          /* items are between stamps; constant */
+    _Atomic bool is_shared; /* the program has the CUDA stream: it may capture it */
     dtp_gpu_line_t *prev_line, *next_line; /* of all streams */
 };
 

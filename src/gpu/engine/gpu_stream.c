@@ -1,5 +1,9 @@
 /* Streams of the CUDA engine: primitives, copies and runs of graphs are submitted to a CUDA stream; a line (gpu_line.h) knows how
- * far it has come. Executions outside runs note what is wrong in their data in a word of the line. */
+ * far it has come. Executions outside runs note what is wrong in their data in a word of the line.
+ *
+ * Several threads may submit at once. An execution is submitted under the line's `order`: its kernels stand side by side in
+ * the CUDA stream, so they have the line's scratch to themselves. Runs of graphs are submitted step by step, and
+ * steps of two runs may take turns: each run has memory of its own. */
 #include "gpu/engine/gpu_stream.h"
 
 #include "gpu/driver/nvtx.h"
@@ -97,15 +101,15 @@ static dnnl_tp_status_t submit(dnnl_tp_stream_t stream, const dtp_primitive_t *p
 
 /* Items of streams that profile: an execution, or all that a run of a graph submits. */
 static dnnl_tp_status_t end_item(dtp_gpu_line_t *line) {
-    if (!line->in_item) return dnnl_tp_success;
-    line->in_item = false;
+    if (!atomic_load(&line->in_item)) return dnnl_tp_success;
+    atomic_store(&line->in_item, false);
     return dtp_gpu_line_stamp(line, &line->item_ns[1]);
 }
 static dnnl_tp_status_t begin_item(dtp_gpu_line_t *line, bool of_run) {
-    if (of_run && line->in_item) return dnnl_tp_success;
+    if (of_run && atomic_load(&line->in_item)) return dnnl_tp_success;
     DTP_TRY(end_item(line));
     DTP_TRY(dtp_gpu_line_stamp(line, &line->item_ns[0]));
-    line->in_item = true;
+    atomic_store(&line->in_item, true);
     return dnnl_tp_success;
 }
 
@@ -119,9 +123,11 @@ static dnnl_tp_status_t submit_item(dnnl_tp_stream_t stream, const dtp_primitive
 
 /* Without the context: where an item of a run ends. */
 static dnnl_tp_status_t end_run_item(dtp_gpu_line_t *line) {
-    if (DTP_LIKELY(!line->in_item)) return dnnl_tp_success;
+    if (DTP_LIKELY(!atomic_load(&line->in_item))) return dnnl_tp_success;
     DTP_TRY(dtp_gpu_enter(line->gpu));
+    dtp_lock(&line->order);
     const dnnl_tp_status_t status = end_item(line);
+    dtp_unlock(&line->order);
     dtp_gpu_leave(line->gpu);
     return status;
 }
@@ -148,15 +154,16 @@ static dnnl_tp_status_t submit_traced(dnnl_tp_stream_t stream, const dtp_primiti
 static dnnl_tp_status_t gpu_execute(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive, int nptrs,
                                     void *const *ptrs, const dtp_md_t *const *mds,
                                     const dtp_run_part_t *part) {
-    dtp_gpu_t *gpu = line_of(stream)->gpu;
-    DTP_TRY(dtp_gpu_enter(gpu));
+    dtp_gpu_line_t *line = line_of(stream);
+    DTP_TRY(dtp_gpu_enter(line->gpu));
     const bool traced = !part && stream->trace && dtp_trace_on(stream->trace);
     dnnl_tp_status_t status;
+    dtp_lock(&line->order);
     if (DTP_UNLIKELY(traced)) status = submit_traced(stream, primitive, nptrs, ptrs, mds);
-    else if (DTP_UNLIKELY(line_of(stream)->profiles))
-        status = submit_item(stream, primitive, nptrs, ptrs, mds, part);
+    else if (DTP_UNLIKELY(line->profiles)) status = submit_item(stream, primitive, nptrs, ptrs, mds, part);
     else status = submit(stream, primitive, nptrs, ptrs, mds, part);
-    dtp_gpu_leave(gpu);
+    dtp_unlock(&line->order);
+    dtp_gpu_leave(line->gpu);
     return status;
 }
 
@@ -206,7 +213,9 @@ dnnl_tp_status_t dtp_gpu_zero_pad(dnnl_tp_stream_t stream, const dtp_md_t *md, v
 static dnnl_tp_status_t gpu_stamp(dnnl_tp_stream_t stream, int64_t *ns) {
     dtp_gpu_line_t *line = line_of(stream);
     DTP_TRY(dtp_gpu_enter(line->gpu));
+    dtp_lock(&line->order);
     const dnnl_tp_status_t status = dtp_gpu_line_stamp(line, ns);
+    dtp_unlock(&line->order);
     dtp_gpu_leave(line->gpu);
     return status;
 }

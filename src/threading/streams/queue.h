@@ -21,12 +21,14 @@
  * the run, without a ticket; then it completes what is skipped because of that. (So does the thread that brings the event
  * of an item that only waits: there is nothing to do.) Such ends are made in a loop, whichever ends cause others.
  *
- *   push      under `order`: number, link, count+1. 0 -> 1: the pusher gets the turn. Any number of threads push: two
- *             that do so at once take places one after the other, and an item that was pushed after another one
- *             was (on the same thread, or on a thread that heard of it) comes after that
- *   hold      a run on its caller is no item, but has a place in the order: after what was pushed before it, which the
- *             caller waits for, and in front of what is pushed until it lets go. Only who pushes meanwhile needs the
- *             place: that thread finds it in `held` and pushes it first. Two tokens in its deps: the turn's,
+ *   push      under `order`: number, link, count+1. 0 -> 1: the pusher gets the turn. Any number
+ *             of threads push: two that do so at once take places one after the other, and an item
+ *             that was pushed after another one was (on the same thread, or on a thread that heard
+ *             of it) comes after that
+ *   hold      a run on its caller is no item, but has a place in the order: after what was pushed
+ *             before it, for which the caller waits, and in front of what is pushed until it lets
+ *             go. The place is an item that is pushed only if it is needed: the thread that pushes
+ *             meanwhile finds it in `held` and pushes it first. Two tokens in its deps: the turn's,
  *             and one that the caller gives when the run is over
  *   turn      of an item with an event: give the head token (deps-1). deps = 1 token of the event + 1 head
  *             token; who brings it to 0 goes on: publish. So an early event cannot start an item before its turn
@@ -35,10 +37,11 @@
  *   complete  poison if it failed; events exchange(CLOSED), fire them; head = item; recycle the old head;
  *             completed+1; ring; count-1; next turn
  *
- * Invariants. `head` is touched by the owner of the turn only; tail, submitted and `held` are written under `order`, so
- * that numbers, generations and places are in the same order; no code of the program or its pool runs under it. Who
- * pushes keeps the queue open until it returns (a stream does by a seat, seats.h). An item is recycled only when the next one is
- * complete, so its `next` has been read, and under `order` the tail is an item, complete or not: an event recorded
+ * Invariants. `head` is touched by the owner of the turn only; tail, submitted and `held` are
+ * written under `order`, so that numbers, generations and places are in the same order; no code of
+ * the program or its pool runs under it. The queue stays open until a push has returned (streams
+ * see to that by a seat: seats.h). An item is recycled only when the next one is complete, so its
+ * `next` has been read, and under `order` the tail is an item, complete or not: an event recorded
  * then finds its events CLOSED, and status and times beside it. An item counts as completed after its
  * callbacks returned.
  *
@@ -145,8 +148,8 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
 void dtp_queue_release(dtp_queue_t *queue); /* a reference of the memory */
 /* Never blocks, never allocates. By any thread. Items behind a failed one are skipped. */
 dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *queue, dtp_submission_t *item);
-/* In two steps, for items with an event: the event, which may be released instead; and the item with it, which cannot
- * fail: what must be undone can stand in between. */
+/* In two steps, for items with an event: the event, which may be released instead; and the item
+ * with it, which cannot fail: what must be undone can stand in between. */
 dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *queue, dtp_event_t **event);
 void dtp_queue_submit_with(dtp_queue_t *queue, dtp_submission_t *item, dtp_event_t *event);
 /* The item, not yet submitted, waits for event. */
@@ -177,9 +180,10 @@ dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *queue, dtp_event_t *event
 dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *queue, int64_t timeout_ns);
 /* The same by a run, for the first `seq` items; timed_out if it is over before that. */
 dnnl_tp_status_t dtp_queue_wait_earlier(dtp_queue_t *queue, uint64_t seq, const dtp_share_t *share);
-/* A run that its caller is going to do: waits as dtp_queue_wait_earlier. What is submitted later begins after
- * dtp_queue_let_go, which must follow whatever the answer is. place: an item without work, whose num_threads,
- * run and recycle are set; recycled behind the run. Any thread may be in the same queue meanwhile. */
+/* A run that its caller is going to do: waits as dtp_queue_wait_earlier. What is submitted later
+ * begins after dtp_queue_let_go, which must follow whatever the answer is. place: an item without
+ * work, whose num_threads, run and recycle are set; recycled behind the run. Other threads may
+ * submit meanwhile, or hold the queue next. */
 dnnl_tp_status_t dtp_queue_hold(dtp_queue_t *queue, dtp_submission_t *place, const dtp_share_t *share);
 void dtp_queue_let_go(dtp_queue_t *queue, dtp_submission_t *place);
 /* The first error since the last reset. Fails with its text. */
@@ -197,8 +201,8 @@ static inline bool dtp_queue_dead(const dtp_queue_t *q) { return dtp_is_parents(
 /* Runs the item whose turn it is, by who has the turn; true if more may run now. *clock_ns: when the item
  * before it ended, or 0. */
 bool dtp_queue_run_one(dtp_queue_t *queue, int64_t *clock_ns);
-/* By the owner of the turn: may the next item run now? If not, the turn is parked, and the queue must not be
- * touched unless something else keeps it open. */
+/* By the owner of the turn: may the next item run now? If not, the turn is parked, and the queue
+ * must not be touched unless something else keeps it open. */
 bool dtp_queue_turn(dtp_queue_t *queue);
 /* What events of a failed item say. `first` is written for the owner of the turn only. */
 void dtp_queue_tell(char text[DTP_EVENT_TEXT], const dtp_submission_t *item, const char *first);

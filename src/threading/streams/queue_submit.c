@@ -1,5 +1,5 @@
-/* Submitting to queues: places in the order, for items, for events behind them, and for runs on their callers. The state
- * machine stands in queue.h. */
+/* Submitting to queues: places in the order, for items, for events behind them, and for runs on
+ * their callers. The state machine stands in queue.h. */
 #include "threading/streams/queue.h"
 
 /* Under order. True: the queue was idle, and the caller has the turn. */
@@ -16,7 +16,8 @@ static bool link_item(dtp_queue_t *q, dtp_submission_t *item) {
     return DTP_ADD(&q->count, 1, acq_rel) == 0;
 }
 
-/* Under order: the run on its caller, if there is one, becomes an item in front of what comes now. */
+/* Under order: the run on its caller, if there is one, becomes an item in front of what comes
+ * now. */
 static bool link_held(dtp_queue_t *q) {
     dtp_submission_t *held = q->held;
 #ifdef DTP_BREAK_QUEUE_HELD

@@ -1,4 +1,5 @@
-/* Seats of streams: what happens beside the path of a single user. The state machine stands in seats.h. */
+/* Seats of streams: what happens beside the path of a single user. The state machine stands in
+ * seats.h. */
 #include "threading/streams/seats.h"
 
 static dnnl_tp_status_t refuse(bool own) {

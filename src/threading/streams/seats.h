@@ -1,24 +1,28 @@
-/* Seats: places for the threads that are inside one stream at the same time, each with scratch memory of its own.
+/* Seats: places for the threads that are inside one stream at the same time, each with scratch
+ * memory of its own.
  *
- * ---- States -----------------------------------------------------------------------------------------------
+ * ---- States -------------------------------------------------------------------------------------
  *
- * A seat is free (holder 0) or taken (holder: the key of its thread). The first seat is part of the stream; the others
- * are a list that only grows, `more`, and are freed with the stream. One thread may have several seats: it executes on
- * the stream inside the stream's own work.
+ * A seat is free (holder 0) or taken (holder: the key of its thread). The first seat is part of
+ * the stream; the others are a list that only grows, `more`, and are freed with the stream. One
+ * thread may have several seats: it executes on the stream inside the stream's own work.
  *
- *   take      CAS of the first seat: the whole path of a stream with one user. Where that fails: CAS of a free seat of
- *             the list, then a look at `closed`. Not closed: the seat is taken. Else the seat is given back, and
- *             the thread goes on under `lock`: it is refused, or takes a free seat, or adds one to the list.
+ *   take      CAS of the first seat: the whole path of a stream with one user. Where that fails:
+ *             CAS of a free seat of the list, then a look at `closed`. Not closed: the seat is
+ *             taken. Else the seat is given back, and the thread goes on under `lock`: it is
+ *             refused, or takes a free seat, or adds one to the list.
  *   leave     holder = 0
- *   close     under `lock`: CAS of the first seat, closed = true, a look at every seat of the list. All free: the
- *             caller has the stream to itself until it opens the seats, and whoever comes meanwhile is refused. Else
- *             everything is put back, and the caller is refused.
+ *   close     under `lock`: CAS of the first seat, closed = true, a look at every seat of the
+ *             list. All free: the caller has the stream to itself until it opens the seats, and
+ *             whoever comes meanwhile is refused. Else everything is put back, and the caller is
+ *             refused.
  *   open      closed = false, then the first seat is free
  *
- * Invariants. Only the holder of a seat touches its scratch, or who has closed the seats. Closing and taking a seat of
- * the list each write one word and read the other's (seq_cst), so at least one sees the other; a taker that
- * sees `closed` decides nothing before it has `lock`, so an attempt to close that fails refuses nobody but itself.
- * A seat is only added under `lock` while the seats are not closed. */
+ * Invariants. Only the holder of a seat touches its scratch, or who has closed the seats.
+ * Closing and taking a seat of the list each write one word and read the other's (seq_cst), so
+ * at least one sees the other; a taker that sees `closed` decides nothing before it has `lock`,
+ * so an attempt to close that fails refuses nobody but itself. A seat is only added under `lock`
+ * while the seats are not closed. */
 #ifndef DTP_THREADING_STREAMS_SEATS_H
 #define DTP_THREADING_STREAMS_SEATS_H
 
@@ -47,8 +51,8 @@ static inline bool dtp_seat_take_first(dtp_seats_t *seats) {
     return DTP_LOAD(&seats->first.holder, relaxed) == 0 &&
            DTP_CAS(&seats->first.holder, &holder, dtp_thread_key(), acquire);
 }
-/* Any seat, after that: success; out_of_memory; invalid_arguments or would_deadlock where the seats are closed, by
- * another thread or by this one. */
+/* Any seat, after that: success; out_of_memory; invalid_arguments or would_deadlock where the
+ * seats are closed, by another thread or by this one. */
 dnnl_tp_status_t dtp_seat_take_more(dtp_seats_t *seats, const dnnl_tp_allocator_t *allocator,
                                     dtp_seat_t **seat);
 static inline void dtp_seat_leave(dtp_seat_t *seat) { DTP_STORE(&seat->holder, (uintptr_t)0, release); }

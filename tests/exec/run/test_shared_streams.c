@@ -1,5 +1,6 @@
-/* Runs of graphs by several threads on one stream: beside each other on a synchronous one; on an asynchronous one in
- * their places among what other threads submit, whether they are items or run on their callers. */
+/* Runs of graphs by several threads on one stream: beside each other on a synchronous one; on an
+ * asynchronous one in their places among what other threads submit, whether they are items or
+ * run on their callers. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -178,7 +179,8 @@ static void hosts_hear_of_every_run(void **state) {
 
 /* ---- Places ------------------------------------------------------------------------------------------ */
 
-/* Everything on the stream adds 1 to the same numbers: items by a primitive, runs by a closure that takes its time. */
+/* Everything on the stream adds 1 to the same numbers: items by a primitive, runs by a closure
+ * that takes its time. */
 static float sum[FEW];
 static _Atomic int added;
 static dnnl_tp_status_t add_slowly(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
@@ -237,8 +239,8 @@ static void runs_and_items_exclude_each_other(void **state) {
     dnnl_tp_executable_destroy(e);
 }
 
-/* A closure hears that another thread has submitted, records, and what it submits itself comes behind its run; it
- * cannot wait for that. */
+/* A closure hears that another thread has submitted, records, and what it submits itself comes
+ * behind its run; it cannot wait for that. */
 typedef struct {
     dnnl_tp_stream_t stream;
     dnnl_tp_executable_t outer;
@@ -309,8 +311,8 @@ static void what_comes_later_waits_for_the_run(void **state) {
     }
 }
 
-/* A run inside a closure of a run, on the same stream: beside it on a synchronous one; behind it, so never, on an
- * asynchronous one, which goes on. */
+/* A run inside a closure of a run, on the same stream: beside it on a synchronous one; behind
+ * it, so never, on an asynchronous one, which goes on. */
 static void runs_inside_runs(void **state) {
     (void)state;
     for (int with_pool = 0; with_pool < 2; ++with_pool)
@@ -335,7 +337,8 @@ static void runs_inside_runs(void **state) {
         }
 }
 
-/* A stream that failed refuses runs until it is reset, also one that another thread has submitted to. */
+/* A stream that failed refuses runs until it is reset, also one that another thread has
+ * submitted to. */
 static void *run_on_a_failed_stream(void *arg) {
     const client_t *c = arg;
     float x[FEW] = {0}, y[FEW];
