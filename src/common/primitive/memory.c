@@ -29,8 +29,8 @@ dnnl_tp_status_t dnnl_tp_memory_create(dnnl_tp_memory_t *memory, const_dnnl_tp_m
     m->identity = dtp_md_identity(md) ^ engine->device;
     m->handle = handle;
     if (handle == DNNL_TP_MEMORY_ALLOCATE) {
-        size_t bytes = dtp_round_up_size(bytes_of(m), DTP_CACHE_LINE);
-        m->handle = m->owned = m->bytes ? engine->v->alloc(engine, bytes, true) : NULL;
+        /* Not a byte more than the descriptor's: an access behind it is one that tools can see. */
+        m->handle = m->owned = m->bytes ? engine->v->alloc(engine, bytes_of(m), true) : NULL;
         if (m->bytes && !m->owned) {
             dtp_object_release(m);
             DTP_RETURN(dnnl_tp_out_of_memory);
