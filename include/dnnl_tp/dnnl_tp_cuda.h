@@ -109,6 +109,15 @@ typedef struct {
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_get_memory(dnnl_tp_engine_t engine, int reset_peak,
                                                          dnnl_tp_cuda_memory_t *memory);
 
+/** Gives memory back to the driver that the device's pool keeps and no engine has allocated, so that other processes and other allocators
+ * of this one can have it; all engines of a device share its pool. Waits for what the library itself has submitted to free memory. Without
+ * this call the pool keeps what it has until the last engine of the device is destroyed. Thread-safe.
+ *
+ * @param engine of kind gpu
+ * @param keep_bytes so many bytes stay reserved at least, for allocations to come; 0: what is in use alone
+ * @return success; invalid_arguments; runtime_error: the device failed. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_trim_memory(dnnl_tp_engine_t engine, size_t keep_bytes);
+
 /** Makes streams with this attribute submit to a CUDA stream of the program, which the library never creates, destroys or waits
  * for, but in calls whose purpose is waiting. The CUDA stream must outlive the streams, and must be of the engine's device.
  * While it is being captured, only executions can be submitted, with scratch that it has already; other calls of the stream answer

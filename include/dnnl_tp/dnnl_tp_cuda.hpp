@@ -49,6 +49,11 @@ inline dnnl_tp_cuda_memory_t get_memory(const engine &of, bool reset_peak = fals
     return memory;
 }
 
+/** Gives what the device's pool keeps beyond so many bytes, and nobody uses, back to the driver. */
+inline void trim_memory(const engine &of, size_t keep_bytes = 0) {
+    check(dnnl_tp_cuda_trim_memory(of, keep_bytes));
+}
+
 /** Streams with this attribute submit to a CUDA stream of the program, which must outlive them; NULL: the legacy one. */
 inline void set_stream(const stream_attr &attr, CUstream_st *cuda_stream) {
     check(dnnl_tp_cuda_stream_attr_set_stream(attr, cuda_stream));

@@ -90,6 +90,19 @@ dnnl_tp_status_t dnnl_tp_cuda_get_memory(dnnl_tp_engine_t engine, int reset_peak
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dnnl_tp_cuda_trim_memory(dnnl_tp_engine_t engine, size_t keep_bytes) {
+    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
+    REQUIRE_GPU(engine->v->kind);
+    dtp_gpu_t *gpu = dtp_gpu_of(engine)->gpu;
+    DTP_TRY(dtp_gpu_enter(gpu));
+    dnnl_tp_status_t status = dtp_gpu_synchronize(gpu, gpu->own); /* what is freed there is free */
+    const dtp_cu_capture_mode_t mode = dtp_gpu_relax(gpu);
+    if (!status) status = DTP_CU(gpu, cuMemPoolTrimTo, gpu->pool, keep_bytes);
+    dtp_gpu_restore(gpu, mode);
+    dtp_gpu_leave(gpu);
+    DTP_RETURN(status);
+}
+
 dnnl_tp_status_t dnnl_tp_cuda_stream_attr_set_stream(dnnl_tp_stream_attr_t attr, struct CUstream_st *stream) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
     REQUIRE_GPU(attr->kind);

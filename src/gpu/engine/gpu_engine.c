@@ -11,7 +11,8 @@
 
 /* ---- Errors ------------------------------------------------------------------------------------------ */
 
-/* After these the context answers nothing else until the process ends: cuda.h says of each that the process must be launched anew. */
+/* After these the context answers nothing else until the process ends: cuda.h says of each that the process must be launched anew; or the
+ * MPS server that holds the context is gone. Of MPS's other errors a context is not made, or is there as before: they may be tried again. */
 static bool is_sticky(dtp_cu_result_t result) {
     switch (result) {
     case DTP_CU_DEINITIALIZED:
@@ -29,6 +30,7 @@ static bool is_sticky(dtp_cu_result_t result) {
     case DTP_CU_NVLINK_UNCORRECTABLE:
     case DTP_CU_CONTAINED:
     case DTP_CU_TENSOR_MEMORY_LEAK:
+    case DTP_CU_MPS_RPC_FAILURE:
     case DTP_CU_MPS_CLIENT_TERMINATED:
     case DTP_CU_EXTERNAL_DEVICE: return true;
     default: return false;

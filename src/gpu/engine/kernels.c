@@ -35,6 +35,19 @@ static dnnl_tp_status_t load(dtp_gpu_t *gpu, dtp_gpu_module_t module, dtp_cu_lib
     return status;
 }
 
+/* Loaded now: the first launch of a kernel that is loaded lazily loads it, and may wait for the whole device, which waits for the host
+ * where a stream is parked behind an event; or is refused while another thread captures. */
+static dnnl_tp_status_t get_function(dtp_gpu_t *gpu, dtp_cu_library_t library, const char *name,
+                                     dtp_cu_function_t *kernel) {
+    dtp_cu_kernel_t k;
+    const dtp_cu_capture_mode_t mode = dtp_gpu_relax(gpu);
+    dnnl_tp_status_t status = DTP_CU(gpu, cuLibraryGetKernel, &k, library, name);
+    if (!status) status = DTP_CU(gpu, cuKernelGetFunction, kernel, k);
+    if (!status) status = DTP_CU(gpu, cuFuncLoad, *kernel);
+    dtp_gpu_restore(gpu, mode);
+    return status;
+}
+
 /* Lets blocks of the kernel have all dynamic shared memory that the device has beside their static one. It is always all of it: the limit is
  * the function's, which primitives share. */
 static dnnl_tp_status_t allow_shared(dtp_gpu_t *gpu, dtp_cu_function_t kernel, size_t shared_bytes) {
@@ -54,9 +67,7 @@ dnnl_tp_status_t dtp_gpu_find_kernel(dtp_gpu_t *gpu, dtp_gpu_module_t module, co
     pthread_mutex_lock(&gpu->lock);
     dnnl_tp_status_t status = load(gpu, module, &library);
     pthread_mutex_unlock(&gpu->lock);
-    dtp_cu_kernel_t k;
-    if (!status) status = DTP_CU(gpu, cuLibraryGetKernel, &k, library, name);
-    if (!status) status = DTP_CU(gpu, cuKernelGetFunction, kernel, k);
+    if (!status) status = get_function(gpu, library, name, kernel);
     if (!status) status = allow_shared(gpu, *kernel, shared_bytes);
     dtp_gpu_leave(gpu);
     return status;
