@@ -52,8 +52,13 @@ static void a_finding_survives_failures(void **state) {
         if (submitted && dnnl_tp_stream_record_event(l.stream, &e)) assert_null(e);
         for (int i = 0; i < 3 && st == dnnl_tp_out_of_memory; ++i) st = dnnl_tp_stream_wait(l.stream);
         const bool all = fake_cuda_fail(-1, 0);
+        CHECK_OK(dnnl_tp_stream_reset(l.stream)); /* told once: what comes finds a clean word */
+        gpu_look_up_set(&l, GPU_ROWS - 1);
+        const dnnl_tp_status_t clean =
+            gpu_look_up(&l) ? dnnl_tp_runtime_error : dnnl_tp_stream_wait(l.stream);
         if (st != (submitted ? dnnl_tp_runtime_error : dnnl_tp_success))
             fail_msg("call %d fails: the stream answers %s", (int)k, dnnl_tp_status2str(st));
+        if (clean) fail_msg("call %d fails: the next execution is told what this one found", (int)k);
         (void)dnnl_tp_event_destroy(e);
         gpu_look_up_end(&l);
         if (all) break;

@@ -545,6 +545,50 @@ static void threads_share_a_primitive(void **state) {
     assert_int_equal(1, fake_cuda_stats().lt_handles);
 }
 
+/* Two executions of one primitive, each with a bias of its own, stand in the library's call at the same time. */
+static pthread_barrier_t both_are_there;
+static const dtp_lt_t *real;
+static dtp_lt_status_t meets(dtp_lt_handle_t lt, dtp_lt_product_t *product, const void *alpha, const void *a,
+                             dtp_lt_layout_t *a_layout, const void *b, dtp_lt_layout_t *b_layout,
+                             const void *beta, const void *c, dtp_lt_layout_t *c_layout, void *d,
+                             dtp_lt_layout_t *d_layout, const dtp_lt_algo_t *algo, void *workspace,
+                             size_t workspace_bytes, dtp_cu_stream_t stream) {
+    (void)pthread_barrier_wait(&both_are_there);
+    return real->cublasLtMatmul(lt, product, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout,
+                                algo, workspace, workspace_bytes, stream);
+}
+static void *run_with_own_bias(void *number) {
+    dnnl_tp_stream_t s = gpu_stream();
+    product_t q = begin(&usual, 0);
+    tensor_t *bias = &q.tensor[BIA];
+    for (int64_t pos[2] = {0, 0}; pos[1] < usual.n; ++pos[1]) tensor_set(bias, pos, 8 * *(const int *)number);
+    test_upload(q.memory[BIA], bias->data, dtp_md_size(&bias->md));
+    CHECK_OK(submit(&q, &usual, s));
+    CHECK_OK(dnnl_tp_stream_wait(s));
+    check_values(&q, &usual);
+    end(&q);
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+    return NULL;
+}
+static void threads_have_their_own_bias(void **state) {
+    (void)state;
+    enum { PAIR = 2 };
+    static dtp_lt_t table; /* until the engine goes */
+    pthread_t thread[PAIR];
+    int number[PAIR];
+    table = *fake_lt_table();
+    real = fake_lt_table();
+    table.cublasLtMatmul = meets;
+    dtp_lt_set_for_test(&table);
+    assert_int_equal(0, pthread_barrier_init(&both_are_there, NULL, PAIR));
+    for (int i = 0; i < PAIR; ++i) {
+        number[i] = i + 1;
+        assert_int_equal(0, pthread_create(&thread[i], NULL, run_with_own_bias, &number[i]));
+    }
+    for (int i = 0; i < PAIR; ++i) assert_int_equal(0, pthread_join(thread[i], NULL));
+    (void)pthread_barrier_destroy(&both_are_there);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(asks, setup, gpu_teardown),
@@ -559,6 +603,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(streams_are_ordered, setup, gpu_teardown),
         cmocka_unit_test_setup_teardown(missing_waits_are_found, setup, gpu_teardown),
         cmocka_unit_test_setup_teardown(threads_share_a_primitive, setup, gpu_teardown),
+        cmocka_unit_test_setup_teardown(threads_have_their_own_bias, setup, gpu_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

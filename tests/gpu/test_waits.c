@@ -470,7 +470,8 @@ static void failures_follow_events(void **state) {
 static void every_sticky_error_is_told(void **state) {
     static const dtp_cu_result_t results[] = {DTP_CU_NVLINK_UNCORRECTABLE, DTP_CU_CONTAINED,
                                               DTP_CU_TENSOR_MEMORY_LEAK,   DTP_CU_MPS_CLIENT_TERMINATED,
-                                              DTP_CU_EXTERNAL_DEVICE,      DTP_CU_ECC_UNCORRECTABLE};
+                                              DTP_CU_EXTERNAL_DEVICE,      DTP_CU_ECC_UNCORRECTABLE,
+                                              DTP_CU_MPS_RPC_FAILURE};
     for (size_t r = 0; r < sizeof results / sizeof *results; ++r)
         for (int late = 0; late < 2; ++late) { /* while it runs; or known to a call that submits */
             assert_int_equal(gpu_setup(state), 0);

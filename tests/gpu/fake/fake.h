@@ -126,6 +126,7 @@ struct fake_stream {
     int slot;
     fake_state_t state; /* of the first item */
     bool legacy, blocking, destroyed, per_thread;
+    bool late;       /* its host function was held back */
     pthread_t owner; /* of a per-thread stream */
     fake_item_t *head, **end;
     uint64_t priority;
@@ -145,7 +146,7 @@ extern struct fake_state {
     pthread_mutex_t lock;
     pthread_cond_t work, host_work,
         done; /* for the device's thread; for that of host functions; for calls that wait */
-    bool initialised, hold;
+    bool initialised, hold, hold_host;
     _Atomic pid_t pid; /* of the process that called cuInit; 0: none has */
     int devices, major, minor, multiprocessors, delay_us;
     _Atomic int driver_version;
@@ -248,6 +249,8 @@ fake_item_t *fake_item_new(fake_work_t work);
 void fake_item_free_locked(fake_item_t *item);
 /* The item's number; 0: it is a node of a capture. */
 uint64_t fake_submit_locked(fake_stream_t *s, fake_item_t *item);
+/* A stream of the context that waits for a word that the host has not written; NULL: none does. */
+const fake_stream_t *fake_parked_locked(const fake_ctx_t *ctx);
 /* Wakes the calls whose item is done. */
 void fake_wake_waiters_locked(void);
 /* Waits until the slot has come so far, or ctx (may be NULL) is poisoned. */

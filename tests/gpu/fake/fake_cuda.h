@@ -69,6 +69,10 @@ void fake_cuda_set_addresses(size_t bytes);
 void fake_cuda_set_delay(int us);
 /* Nothing is executed until false is given; calls that wait hang. */
 void fake_cuda_hold(bool hold);
+/* No host function is called until false is given; then those whose turn has come are called though the context may be poisoned meanwhile:
+ * a real driver may call late. Is there one whose turn has come? */
+void fake_cuda_hold_host(bool hold);
+bool fake_cuda_host_is_due(void);
 
 /* The k-th call from now (0 = the next) of those that can fail fails with result and does nothing; an error that a context
  * does not survive poisons it. k < 0: none. True if the last such order has not been carried out. */

@@ -32,6 +32,16 @@ dtp_cu_result_t fake_cuFuncGetAttribute(int *value, dtp_cu_function_attribute_t 
     return fake_leave(DTP_CU_SUCCESS);
 }
 
+dtp_cu_result_t fake_cuFuncLoad(dtp_cu_function_t function) {
+    dtp_cu_result_t result = fake_enter("cuFuncLoad", FAKE_CALL | FAKE_UNSAFE);
+    if (result) return result;
+    fake_kernel_t *kernel = fake_kernel_find_locked((uintptr_t)function, "cuFuncLoad");
+    if (!kernel) return fake_leave(DTP_CU_INVALID_HANDLE);
+    if ((result = fake_kernel_need_locked(kernel))) return fake_leave(result);
+    kernel->loaded[fake_current()->device] = true;
+    return fake_leave(DTP_CU_SUCCESS);
+}
+
 dtp_cu_result_t fake_cuFuncSetAttribute(dtp_cu_function_t function, dtp_cu_function_attribute_t attribute,
                                         int value) {
     dtp_cu_result_t result = fake_enter("cuFuncSetAttribute", FAKE_CALL);
@@ -105,6 +115,12 @@ dtp_cu_result_t fake_cuLaunchKernel(dtp_cu_function_t function, unsigned grid_x,
     fake_stream_t *s = kernel ? fake_stream_use_locked(stream, "cuLaunchKernel") : NULL;
     if (!s) return fake_leave(kernel ? fake.no_stream : DTP_CU_INVALID_HANDLE);
     if ((result = fake_kernel_need_locked(kernel))) return fake_leave(result);
+    if (!kernel->loaded[s->ctx->device] && fake_parked_locked(s->ctx))
+        fake_wrong_locked(
+            "cuLaunchKernel: %s is loaded by its first launch, where a stream waits for a word of the "
+            "host",
+            ptx_kernel_name(kernel->ptx[s->ctx->device]));
+    kernel->loaded[s->ctx->device] = true;
     fake_item_t *item = fake_item_new(FAKE_LAUNCH);
     memcpy(item->grid, (unsigned[]){grid_x, grid_y, grid_z}, sizeof item->grid);
     memcpy(item->block, (unsigned[]){block_x, block_y, block_z}, sizeof item->block);

@@ -85,6 +85,19 @@ dtp_cu_result_t fake_cuMemPoolSetAttribute(dtp_cu_pool_t handle, dtp_cu_pool_att
     return fake_leave(DTP_CU_SUCCESS);
 }
 
+static size_t whole(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
+
+dtp_cu_result_t fake_cuMemPoolTrimTo(dtp_cu_pool_t handle, size_t keep) {
+    const dtp_cu_result_t result =
+        fake_enter("cuMemPoolTrimTo", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL);
+    if (result) return result;
+    fake_pool_t *pool = find_pool_locked(handle, "cuMemPoolTrimTo");
+    if (!pool) return fake_leave(DTP_CU_INVALID_VALUE);
+    const size_t used = whole(pool->used, RESERVE_STEP), least = keep > used ? keep : used;
+    if (pool->reserved > least) reserve_locked(pool, least);
+    return fake_leave(DTP_CU_SUCCESS);
+}
+
 dtp_cu_result_t fake_cuMemPoolGetAttribute(dtp_cu_pool_t handle, dtp_cu_pool_attribute_t attribute,
                                            void *value) {
     const dtp_cu_result_t result =
@@ -106,8 +119,6 @@ dtp_cu_result_t fake_cuMemPoolGetAttribute(dtp_cu_pool_t handle, dtp_cu_pool_att
 }
 
 /* ---- Allocation -------------------------------------------------------------------------------------- */
-
-static size_t whole(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
 
 /* Can the pool hold so much more? Reserves it. */
 static bool take_locked(fake_pool_t *pool, size_t bytes) {

@@ -115,6 +115,7 @@ bool fake_is_sticky(dtp_cu_result_t result) {
     case DTP_CU_NVLINK_UNCORRECTABLE:
     case DTP_CU_CONTAINED:
     case DTP_CU_TENSOR_MEMORY_LEAK:
+    case DTP_CU_MPS_RPC_FAILURE:
     case DTP_CU_MPS_CLIENT_TERMINATED:
     case DTP_CU_EXTERNAL_DEVICE:
     case DTP_CU_LAUNCH_TIMEOUT:

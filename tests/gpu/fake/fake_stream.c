@@ -264,8 +264,7 @@ static uint64_t left_locked(const fake_ctx_t *ctx, const fake_clock_t *until, co
     return done;
 }
 
-/* A stream of the context that waits for a word which is not there; NULL: none does. */
-static const fake_stream_t *parked_locked(const fake_ctx_t *ctx) {
+const fake_stream_t *fake_parked_locked(const fake_ctx_t *ctx) {
     const fake_stream_t *s = fake.streams;
     while (s && !(s->ctx == ctx && s->head && s->head->work == FAKE_WAIT_VALUE &&
                   !fake_value_is_there_locked(s->head)))
@@ -293,7 +292,7 @@ void fake_wait_for_context_locked(const fake_ctx_t *ctx, const char *call) {
         *link = waiter.next;
         const uint64_t before = done;
         done = left_locked(ctx, &until, &s);
-        if (!late || done != before || !parked_locked(ctx)) continue;
+        if (!late || done != before || !fake_parked_locked(ctx)) continue;
         fake_wrong_locked("%s waits for the device, where a stream waits for a word of the host", call);
         return;
     }

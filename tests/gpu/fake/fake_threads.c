@@ -137,18 +137,32 @@ static fake_stream_t *find_for_host_locked(void) {
     return s;
 }
 
+void fake_cuda_hold_host(bool hold) {
+    fake_lock();
+    fake.hold_host = hold;
+    for (fake_stream_t *s = fake.streams; s && !hold; s = s->next) s->late = s->state == FAKE_FOR_HOST;
+    pthread_cond_signal(&fake.host_work);
+    fake_unlock();
+}
+bool fake_cuda_host_is_due(void) {
+    fake_lock();
+    const bool is_due = find_for_host_locked() != NULL;
+    fake_unlock();
+    return is_due;
+}
+
 static void *run_host_functions(void *arg) {
     (void)arg;
     fake_thread.in_host_fn = true;
     fake_lock();
     while (!threads.stop) {
-        fake_stream_t *s = find_for_host_locked();
+        fake_stream_t *s = fake.hold_host ? NULL : find_for_host_locked();
         if (!s) {
             pthread_cond_wait(&fake.host_work, &fake.lock);
             continue;
         }
         s->state = FAKE_BUSY;
-        if (!s->ctx->sticky) {
+        if (!s->ctx->sticky || s->late) {
             fake_merge(&fake.host, &fake.clock[s->slot]);
             ++fake.stats.host_functions;
             const dtp_cu_host_fn_t fn = s->head->fn;
@@ -157,6 +171,7 @@ static void *run_host_functions(void *arg) {
             fn(fn_arg);
             fake_lock();
         }
+        s->late = false;
         complete_locked(s);
         pthread_cond_signal(&fake.work);
     }

@@ -12,6 +12,7 @@ struct fake_kernel {
     fake_library_t *library;
     int first; /* the device for which it was asked for */
     const ptx_kernel_t *ptx[FAKE_MAX_DEVICES];
+    bool loaded[FAKE_MAX_DEVICES];          /* by cuFuncLoad, or by its first launch */
     unsigned more_shared[FAKE_MAX_DEVICES]; /* dynamic bytes that cuFuncSetAttribute allowed */
 };
 
