@@ -20,6 +20,9 @@ function(package_test name label)
   set_tests_properties(package_${name} PROPERTIES LABELS ${label} TIMEOUT 2700 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endfunction()
 
+# Bugs as patches (doc/howto/add_mutants.md): all still apply.
+add_test(NAME mutants_apply COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mutants/run --check)
+set_tests_properties(mutants_apply PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 package_test(headers quick)
 package_test(symbols quick)
 package_test(wrapped quick)
