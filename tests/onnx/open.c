@@ -30,7 +30,8 @@ static DtpOnnx__TensorShapeProto *shape_of(DtpOnnx__ValueInfoProto *v) {
                : NULL;
 }
 
-/* The model with its inputs' sizes opened in this way, and without what it says of other sizes; the caller frees it. */
+/* The model with its inputs' sizes opened in this way, and without what it says of other sizes;
+ * the caller frees it. */
 static void *opened(const void *bytes, size_t size, way_t way, size_t *packed_size) {
     static char names[MAX_DIMS][NAME];
     static dim_t dims[MAX_DIMS], *before[MAX_DIMS];
@@ -136,8 +137,8 @@ static const char *run_set(dnnl_tp_onnx_session_t session, dnnl_tp_onnx_model_t 
     return bad;
 }
 
-/* All sets in one session, and the first once more. NULL: right; else why not, as a text that lives until the next call of
- * the library. */
+/* All sets in one session, and the first once more. NULL: right; else why not, as a text that
+ * lives until the next call of the library. */
 static const char *run(const void *bytes, size_t size, const data_set_t *sets, int n) {
     dnnl_tp_onnx_model_t model;
     dnnl_tp_onnx_session_t session;

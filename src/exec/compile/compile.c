@@ -28,6 +28,20 @@ static void exec_free(dtp_object_t *obj) {
     dtp_object_release(e->engine);
 }
 
+/* Which folded constants steps read, so that they stay; their data has to be there. */
+static dnnl_tp_status_t find_read(dtp_lower_t *l) {
+    dtp_ir_t *ir = l->ir;
+    for (int i = 0; i < l->nbufs; ++i) {
+        const dtp_buf_t *b = &l->bufs[i];
+        if (b->kind != DTP_BUF_CONST || b->first < 0 || !b->bytes) continue;
+        ir->lacks |= !b->data;
+        for (int k = 0; k < ir->nfolded; ++k)
+            ir->folded[k].is_read |=
+                atomic_load_explicit(&ir->folded[k].entry->data, memory_order_relaxed) == b->data;
+    }
+    return ir->lacks ? dnnl_tp_runtime_error : dnnl_tp_success;
+}
+
 /* Constants that steps use, in memory of an engine that does not read the host's. */
 static dnnl_tp_status_t upload_constants(dtp_lower_t *l) {
     dtp_graph_t *g = l->ir->graph;
@@ -147,6 +161,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     dtp_orderings_t orderings;
     DTP_TRY(dtp_orderings_derive(&orderings, e, lower));
     DTP_TRY(dtp_pack_constants(lower));
+    DTP_TRY(find_read(lower));
     if (e->by_stream) {
         DTP_TRY(upload_constants(lower));
         place_heads(e);
@@ -194,9 +209,11 @@ static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o, dnnl_tp_engi
     return dnnl_tp_success;
 }
 
+/* remakes: also what the store has let go. */
 static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g, dnnl_tp_engine_t engine,
                                 int num_threads, const dtp_selection_t *selection, int nin,
-                                const dnnl_tp_tensor_info_t *in_shapes, const dnnl_tp_compile_opts_t *opts) {
+                                const dnnl_tp_tensor_info_t *in_shapes, const dnnl_tp_compile_opts_t *opts,
+                                bool remakes) {
     dtp_exec_t *e = dtp_object_create(engine->allocator, sizeof *e, DTP_OBJ_EXECUTABLE, exec_free);
     if (!e) return dtp_no_memory(sizeof *e);
     atomic_fetch_add_explicit(&g->frozen, 1, memory_order_relaxed);
@@ -212,7 +229,12 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     e->nin = selection ? selection->nfeeds : g->ninputs;
     e->nout = selection ? selection->nfetches : g->noutputs;
     bool fuse = !(opts && (opts->flags & DNNL_TP_COMPILE_NO_FUSION));
-    dtp_ir_t ir = {.arena = &arena, .info_arena = &e->arena, .graph = g, .engine = engine, .fuse = fuse};
+    dtp_ir_t ir = {.arena = &arena,
+                   .info_arena = &e->arena,
+                   .graph = g,
+                   .engine = engine,
+                   .fuse = fuse,
+                   .remakes = remakes};
     dtp_lower_t lower = {.ir = &ir,
                          .engine = engine,
                          .num_threads = e->num_threads,
@@ -225,6 +247,8 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     /* The plan took over the primitives of the steps that it kept. */
     for (int i = 0; i < lower.nsteps && lower.nproblems; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->work->prim[k]);
+    for (int i = 0; i < ir.nfolded; ++i)
+        dtp_store_unpin(g->store, ir.folded[i].entry, status == dnnl_tp_success && ir.folded[i].is_read);
     dtp_arena_free(&arena);
     if (e->by_stream) (void)dnnl_tp_engine_destroy(ir.host); /* with what it has in the cache of primitives */
     else dtp_object_release(ir.host);
@@ -236,7 +260,9 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     if (status != dnnl_tp_success) {
         atomic_fetch_sub_explicit(&g->frozen, 1, memory_order_relaxed);
         dtp_object_release(e);
-        return status;
+        return ir.lacks && !remakes
+                   ? compile(executable, g, engine, num_threads, selection, nin, in_shapes, opts, true)
+                   : status;
     }
     *executable = e;
     return dnnl_tp_success;
@@ -246,7 +272,7 @@ dnnl_tp_status_t dtp_compile(dnnl_tp_executable_t *executable, dtp_graph_t *grap
                              int num_threads, const dtp_selection_t *selection,
                              const dnnl_tp_tensor_info_t *infos, const dnnl_tp_compile_opts_t *opts) {
     *executable = NULL;
-    return compile(executable, graph, engine, num_threads, selection, selection->nfeeds, infos, opts);
+    return compile(executable, graph, engine, num_threads, selection, selection->nfeeds, infos, opts, false);
 }
 
 dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, const_dnnl_tp_graph_t graph,
@@ -259,8 +285,8 @@ dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, co
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
     DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region or function is compiled with its graph");
     DTP_TRY(check_opts(opts, engine));
-    dnnl_tp_status_t status =
-        compile(executable, graph->root, engine, resolve_threads(engine, opts), NULL, nin, in_shapes, opts);
+    dnnl_tp_status_t status = compile(executable, graph->root, engine, resolve_threads(engine, opts), NULL,
+                                      nin, in_shapes, opts, false);
     if (status != dnnl_tp_success) dtp_failed_for(graph->root->name);
     DTP_RETURN(status);
 }

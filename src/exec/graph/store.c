@@ -6,7 +6,8 @@
 _Static_assert(sizeof(dtp_block_t) <= DTP_CACHE_LINE && sizeof(dtp_source_t) <= DTP_CACHE_LINE,
                "data lies behind");
 
-/* Before a pointer that makes what was written visible: a child that was forked here sees the one with the other. */
+/* Before a pointer that makes what was written visible: a child that was forked here sees the
+ * one with the other. */
 static void publish(void) { atomic_signal_fence(memory_order_release); }
 
 static unsigned bucket_of(uint64_t hash) { return (unsigned)(hash >> 32) % DTP_STORE_BUCKETS; }
@@ -17,13 +18,14 @@ dtp_store_t *dtp_store_create(const dnnl_tp_allocator_t *allocator) {
     return s;
 }
 
-static void *alloc(const dtp_store_t *s, size_t size) {
+void *dtp_store_alloc(const dtp_store_t *s, size_t size) {
     void *p = dtp_alloc(s->obj.allocator, size, DTP_CACHE_LINE);
     if (!p) (void)dtp_no_memory(size);
     return p;
 }
 
-/* ---- Sources ----------------------------------------------------------------------------------------- */
+/* ---- Sources
+ * ----------------------------------------------------------------------------------------- */
 
 /* Under the lock: the source like this one, which has one user more then. */
 static dtp_source_t *hold_locked(dtp_store_t *s, const dtp_source_t *like) {
@@ -43,7 +45,7 @@ dtp_source_t *dtp_store_hold(dtp_store_t *s, const void *data, size_t bytes, boo
     dtp_source_t *c = hold_locked(s, &like);
     dtp_unlock(&s->lock);
     if (c) return c;
-    dtp_source_t *made = alloc(s, DTP_CACHE_LINE + (copy ? bytes : 0));
+    dtp_source_t *made = dtp_store_alloc(s, DTP_CACHE_LINE + (copy ? bytes : 0));
     if (!made) return NULL;
     *made = like;
     if (copy) {
@@ -74,15 +76,16 @@ void dtp_store_let_go(dtp_store_t *s, dtp_source_t *source) {
     if (ends) dtp_free(s->obj.allocator, source);
 }
 
-/* ---- Derived constants ------------------------------------------------------------------------------- */
+/* ---- Derived constants
+ * ------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_store_find(dtp_store_t *s, const void *user, const void *key, size_t size,
-                                const dtp_derived_t **found) {
+                                dtp_derived_t **found) {
     const uint64_t hash = dtp_hash_bytes(key, size);
     dtp_block_use_t *use = NULL;
     for (bool again = true; again;) {
         dtp_lock(&s->lock);
-        const dtp_derived_t *d = s->derived[bucket_of(hash)];
+        dtp_derived_t *d = s->derived[bucket_of(hash)];
         while (d && (d->hash != hash || d->key_size != size || memcmp(d->key, key, size))) d = d->next;
         const dtp_block_use_t *u = d ? d->block->uses : NULL;
         while (u && u->user != user) u = u->next;
@@ -93,16 +96,17 @@ dnnl_tp_status_t dtp_store_find(dtp_store_t *s, const void *user, const void *ke
             d->block->uses = use;
             use = NULL;
         }
+        if (d && !again) d->pins += d->is_apart;
         dtp_unlock(&s->lock);
         *found = again ? NULL : d;
-        if (again && !(use = alloc(s, sizeof *use))) return dnnl_tp_out_of_memory;
+        if (again && !(use = dtp_store_alloc(s, sizeof *use))) return dnnl_tp_out_of_memory;
     }
     dtp_free(s->obj.allocator, use);
     return dnnl_tp_success;
 }
 
 dtp_block_t *dtp_block_create(dtp_store_t *s, size_t bytes) {
-    dtp_block_t *b = alloc(s, DTP_CACHE_LINE + bytes);
+    dtp_block_t *b = dtp_store_alloc(s, DTP_CACHE_LINE + bytes);
     if (b) *b = (dtp_block_t){.next = NULL};
     return b;
 }
@@ -111,35 +115,38 @@ void dtp_block_free(dtp_store_t *s, dtp_block_t *b) {
     if (b->drop) b->drop(b);
     for (dtp_derived_t *d = b->entries, *next; d; d = next) {
         next = d->next_of_block;
+        if (d->is_apart) dtp_free(s->obj.allocator, (void *)(uintptr_t)atomic_load(&d->data));
         dtp_free(s->obj.allocator, d);
     }
     dtp_free(s->obj.allocator, b->uses);
     dtp_free(s->obj.allocator, b);
 }
 
-const dtp_derived_t *dtp_block_put(dtp_store_t *s, dtp_block_t *b, const void *key, size_t size,
-                                   const void *data) {
-    dtp_derived_t *d = alloc(s, sizeof *d + size);
+dtp_derived_t *dtp_block_put(dtp_store_t *s, dtp_block_t *b, const void *key, size_t size, const void *data,
+                             bool is_apart) {
+    dtp_derived_t *d = dtp_store_alloc(s, sizeof *d + size);
     if (!d) return NULL;
     *d = (dtp_derived_t){.next_of_block = b->entries,
                          .block = b,
                          .id = atomic_fetch_add_explicit(&s->next_id, 1, memory_order_relaxed),
                          .hash = dtp_hash_bytes(key, size),
                          .data = data,
+                         .is_apart = is_apart,
+                         .pins = is_apart,
                          .key_size = size};
     memcpy(d->key, key, size);
     b->entries = d;
     return d;
 }
 
-const dtp_derived_t *dtp_block_find(const dtp_block_t *b, const void *key, size_t size) {
-    const dtp_derived_t *d = b->entries;
+dtp_derived_t *dtp_block_find(const dtp_block_t *b, const void *key, size_t size) {
+    dtp_derived_t *d = b->entries;
     while (d && (d->key_size != size || memcmp(d->key, key, size))) d = d->next_of_block;
     return d;
 }
 
 dnnl_tp_status_t dtp_store_add(dtp_store_t *s, const void *user, dtp_block_t *b) {
-    b->uses = alloc(s, sizeof *b->uses);
+    b->uses = dtp_store_alloc(s, sizeof *b->uses);
     if (!b->uses) {
         dtp_block_free(s, b);
         return dnnl_tp_out_of_memory;
@@ -157,6 +164,23 @@ dnnl_tp_status_t dtp_store_add(dtp_store_t *s, const void *user, dtp_block_t *b)
     }
     dtp_unlock(&s->lock);
     return dnnl_tp_success;
+}
+
+void dtp_store_refill(dtp_store_t *s, dtp_derived_t *d, void *data) {
+    dtp_lock(&s->lock);
+    const bool wants = d->is_apart && !atomic_load_explicit(&d->data, memory_order_relaxed);
+    if (wants) atomic_store_explicit(&d->data, data, memory_order_release);
+    dtp_unlock(&s->lock);
+    if (!wants) dtp_free(s->obj.allocator, data);
+}
+
+void dtp_store_unpin(dtp_store_t *s, dtp_derived_t *d, bool is_read) {
+    const void *gone = NULL;
+    dtp_lock(&s->lock);
+    d->is_read |= is_read;
+    if (--d->pins == 0 && !d->is_read) gone = atomic_exchange_explicit(&d->data, NULL, memory_order_relaxed);
+    dtp_unlock(&s->lock);
+    dtp_free(s->obj.allocator, (void *)(uintptr_t)gone);
 }
 
 static void unlist_entries(dtp_store_t *s, const dtp_block_t *b) {

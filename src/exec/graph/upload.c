@@ -1,7 +1,8 @@
-/* Constants in the memory of engines that cannot read the host's: uploaded once for each device and kept in the store.
+/* Constants in the memory of engines that cannot read the host's: uploaded once for each device and
+ * kept in the store.
  *
- * A constant is what its bytes are: the same bytes are one copy, and a pointer whose memory holds something else
- * meanwhile does not find the old one. */
+ * A constant is what its bytes are: the same bytes are one copy, and a pointer whose memory
+ * holds something else meanwhile does not find the old one. */
 #include "exec/graph/graph.h"
 
 #include "common/primitive/engine.h"
@@ -26,7 +27,7 @@ static dnnl_tp_status_t upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, cons
     if (!block) return dnnl_tp_out_of_memory;
     void *to = engine->v->alloc(engine, bytes, false);
     dnnl_tp_status_t status = to ? engine->v->write(engine, to, data, bytes) : dnnl_tp_out_of_memory;
-    if (status == dnnl_tp_success && !dtp_block_put(graph->store, block, key, sizeof *key, to))
+    if (status == dnnl_tp_success && !dtp_block_put(graph->store, block, key, sizeof *key, to, false))
         status = dnnl_tp_out_of_memory;
     if (status != dnnl_tp_success) {
         if (to) engine->v->free(engine, to);
@@ -45,7 +46,7 @@ dnnl_tp_status_t dtp_graph_upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, c
 #ifdef DTP_BREAK_UPLOAD_KEY
     key.hash = 0;
 #endif
-    const dtp_derived_t *found;
+    dtp_derived_t *found;
     DTP_TRY(dtp_store_find(graph->store, graph, &key, sizeof key, &found));
     if (found) {
         *handle = found->data;

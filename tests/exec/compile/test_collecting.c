@@ -1,6 +1,7 @@
-/* Loops that collect: a variable whose only reader is the scatter that makes its next value is written in place. Programs in
- * which it may be, and in which it may not, against a model in C: compiled each way, on 1 to 3 threads, with several iterations
- * at a time. And what is copied grows with the number of iterations, not with its square (this program counts what memcpy
+/* Loops that collect: a variable whose only reader is the scatter that makes its next value is
+ * written in place. Programs in which it may be, and in which it may not, against a model in C:
+ * compiled each way, on 1 to 3 threads, with several iterations at a time. And what is copied
+ * grows with the number of iterations, not with its square (this program counts what memcpy
  * moves: tests/CMakeLists.txt). */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@ typedef enum {
     FORMS
 } form_t;
 
-/* ---- The model ----------------------------------------------------------------------------------------- */
+/* ---- The model
+ * ----------------------------------------------------------------------------------------- */
 
 typedef struct {
     int32_t sum, all[ROWS * WIDTH], other[ROWS * WIDTH];
@@ -76,7 +78,8 @@ static void model(form_t form, int trips, state_t *s) {
     for (int j = 0; j < (form == NESTED ? OUTER : 1); ++j) model_loop(form, trips, s);
 }
 
-/* ---- The program ---------------------------------------------------------------------------------------- */
+/* ---- The program
+ * ---------------------------------------------------------------------------------------- */
 
 static val_t op(dnnl_tp_graph_t g, dnnl_tp_op_kind_t kind, int nin, const val_t *in, int nattr,
                 const dnnl_tp_op_attr_t *attr) {
@@ -246,7 +249,8 @@ static void test_forms(void **state) {
             }
 }
 
-/* ---- What is copied ---------------------------------------------------------------------------------------- */
+/* ---- What is copied
+ * ---------------------------------------------------------------------------------------- */
 
 static _Atomic int64_t copied;
 void *__real_memcpy(void *to, const void *from, size_t n);

@@ -129,6 +129,14 @@ typedef struct dtp_ir {
     bool may_pend; /* some closure may block or wait */
     bool simple;   /* one pass of the sweep is enough: no loops, no functions */
     bool counted;  /* a sweep has been here */
+    /* Folded constants whose data the store may let go (exec/graph/store.h). */
+    struct dtp_ir_folded {
+        dtp_derived_t *entry; /* pinned */
+        bool is_read;         /* by steps */
+    } * folded;
+    int nfolded, cap_folded;
+    bool remakes; /* makes those again that have lost their data */
+    bool lacks;   /* the compilation failed because it needs data that is gone: once more, with remakes */
     int nvalues, nnodes, nregions, nops;
     int cap_nodes;            /* places in nodes */
     dtp_ir_region_t *regions; /* as the graph's */

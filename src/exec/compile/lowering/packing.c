@@ -87,7 +87,7 @@ typedef struct {
     int buf;
     pack_key_t *key;
     size_t key_bytes;
-    const dtp_derived_t *derived;
+    dtp_derived_t *derived;
     size_t at;
 } pack_job_t;
 
@@ -299,6 +299,16 @@ static dnnl_tp_status_t find_jobs(dtp_lower_t *l, pack_job_t *jobs, int n, bool 
     return dnnl_tp_success;
 }
 
+/* The data of all that it is made from is there. */
+static bool has_data(const dtp_packing_t *p) {
+    bool has = true;
+    for (int i = 0; i < p->nparts; ++i) has &= p->part[i].cid < 0 || p->part[i].data;
+    for (int i = 0; p->affine && i < p->affine->n; ++i)
+        for (int k = 0; k < DTP_IR_AFFINE_ARGS; ++k)
+            has &= p->affine->step[i].cid[k] < 0 || p->affine->step[i].data[k];
+    return has;
+}
+
 /* What is missing goes into one block in the order of execution, each part directly behind the other, so that
  * the prefetch of weights crosses from one operator to the next. */
 static dnnl_tp_status_t make_jobs(dtp_lower_t *l, pack_job_t *jobs, int n, size_t bytes) {
@@ -311,9 +321,10 @@ static dnnl_tp_status_t make_jobs(dtp_lower_t *l, pack_job_t *jobs, int n, size_
         if (!j->derived) j->derived = dtp_block_find(block, j->key, j->key_bytes); /* used twice */
         if (j->derived) continue;
         char *to = dtp_block_data(block) + j->at;
-        status = pack_one(l, j, to);
+        l->ir->lacks = !has_data(j->packing);
+        status = l->ir->lacks ? dnnl_tp_runtime_error : pack_one(l, j, to);
         if (status != dnnl_tp_success) break;
-        j->derived = dtp_block_put(g->store, block, j->key, j->key_bytes, to);
+        j->derived = dtp_block_put(g->store, block, j->key, j->key_bytes, to, false);
         if (!j->derived) status = dnnl_tp_out_of_memory;
     }
     if (status == dnnl_tp_success) return dtp_store_add(g->store, g, block);

@@ -37,41 +37,91 @@ static fold_key_t *make_key(const dtp_ir_t *ir, const dtp_ir_node_t *n, size_t *
     return key;
 }
 
-/* The results that are in the store; *all: none is missing. */
-static dnnl_tp_status_t find_all(dtp_graph_t *g, fold_key_t *key, size_t size, int n,
-                                 const dtp_derived_t **found, bool *all) {
+enum { LARGE_BYTES = 64 * 1024 }; /* results whose data need not stay in the store */
+
+/* The results that are in the store; *all: none is missing; *lacks: some have lost their data. */
+static dnnl_tp_status_t find_all(dtp_ir_t *ir, fold_key_t *key, size_t size, int n, dtp_derived_t **found,
+                                 bool *all, bool *lacks) {
+    DTP_TRY(dtp_arena_grow(ir->arena, (void **)&ir->folded, &ir->cap_folded, ir->nfolded + n,
+                           sizeof *ir->folded));
     *all = true;
+    *lacks = false;
     for (int i = 0; i < n && *all; ++i) {
         key->result = i;
-        DTP_TRY(dtp_store_find(g->store, g, key, size, &found[i]));
+        DTP_TRY(dtp_store_find(ir->graph->store, ir->graph, key, size, &found[i]));
         *all = found[i] != NULL;
+        if (*all && found[i]->is_apart) ir->folded[ir->nfolded++] = (struct dtp_ir_folded){found[i], false};
+        *lacks |= *all && !atomic_load_explicit(&found[i]->data, memory_order_acquire);
     }
     return dnnl_tp_success;
 }
 
-/* Runs the operator: the results are one block. */
-static dnnl_tp_status_t make_all(dtp_ir_t *ir, int index, fold_key_t *key, size_t size,
-                                 const dtp_derived_t **made) {
+/* The data of its inputs is there. */
+static bool has_inputs(dtp_ir_t *ir, const dtp_ir_node_t *n) {
+    for (int i = 0; i < n->nin; ++i)
+        if (n->in[i] >= 0 && !ir->values[n->in[i]].data) ir->lacks = true;
+    return !ir->lacks;
+}
+
+/* Runs the operator. data: large results in an allocation each, the others in the block; without a
+ * block all in one each. */
+static dnnl_tp_status_t compute(dtp_ir_t *ir, int index, dtp_block_t **block, void **data) {
     const dtp_ir_node_t *n = &ir->nodes[index];
-    dtp_store_t *store = ir->graph->store;
-    void *data[DTP_GRAPH_MAX_ARGS];
-    size_t bytes[DTP_GRAPH_MAX_ARGS], total = 0;
+    const dtp_store_t *store = ir->graph->store;
+    size_t bytes[DTP_GRAPH_MAX_ARGS], small = 0;
     for (int i = 0; i < n->nout; ++i) {
         bytes[i] = dtp_info_bytes(ir->values[n->out[i]].info);
-        total += dtp_round_up_size(bytes[i], DTP_CACHE_LINE);
+        if (bytes[i] < LARGE_BYTES) small += dtp_round_up_size(bytes[i], DTP_CACHE_LINE);
     }
-    dtp_block_t *block = dtp_block_create(store, total);
-    if (!block) return dnnl_tp_out_of_memory;
-    char *at = dtp_block_data(block);
-    for (int i = 0; i < n->nout; at += dtp_round_up_size(bytes[i++], DTP_CACHE_LINE)) data[i] = at;
-    dnnl_tp_status_t status = dtp_lower_constant(ir, index, bytes, data);
-    for (int i = 0; i < n->nout && status == dnnl_tp_success; ++i) {
-        key->result = i;
-        made[i] = dtp_block_put(store, block, key, size, data[i]);
-        if (!made[i]) status = dnnl_tp_out_of_memory;
+    if (block && !(*block = dtp_block_create(ir->graph->store, small))) return dnnl_tp_out_of_memory;
+    char *at = block ? dtp_block_data(*block) : NULL;
+    for (int i = 0; i < n->nout; ++i)
+        if (block && bytes[i] < LARGE_BYTES) {
+            data[i] = at;
+            at += dtp_round_up_size(bytes[i], DTP_CACHE_LINE);
+        } else if (!(data[i] = dtp_store_alloc(store, bytes[i] + 1))) return dnnl_tp_out_of_memory;
+    return dtp_lower_constant(ir, index, bytes, data);
+}
+
+/* The results become a block of the store. */
+static dnnl_tp_status_t make_all(dtp_ir_t *ir, int index, fold_key_t *key, size_t size,
+                                 dtp_derived_t **made) {
+    const dtp_ir_node_t *n = &ir->nodes[index];
+    dtp_store_t *store = ir->graph->store;
+    void *data[DTP_GRAPH_MAX_ARGS] = {NULL};
+    dtp_block_t *block = NULL;
+    dnnl_tp_status_t status = compute(ir, index, &block, data);
+    int nput = 0;
+    for (; nput < n->nout && status == dnnl_tp_success; ++nput) {
+        const bool is_apart = dtp_info_bytes(ir->values[n->out[nput]].info) >= LARGE_BYTES;
+        key->result = nput;
+        made[nput] = dtp_block_put(store, block, key, size, data[nput], is_apart);
+        if (!made[nput]) {
+            status = dnnl_tp_out_of_memory;
+            break;
+        }
     }
-    if (status == dnnl_tp_success) return dtp_store_add(store, ir->graph, block);
-    dtp_block_free(store, block);
+    if (status == dnnl_tp_success) {
+        DTP_TRY(dtp_store_add(store, ir->graph, block));
+        for (int i = 0; i < n->nout; ++i)
+            if (made[i]->is_apart) ir->folded[ir->nfolded++] = (struct dtp_ir_folded){made[i], false};
+        return dnnl_tp_success;
+    }
+    for (int i = nput; i < n->nout; ++i) /* what no entry owns */
+        if (dtp_info_bytes(ir->values[n->out[i]].info) >= LARGE_BYTES)
+            dtp_free(store->obj.allocator, data[i]);
+    if (block) dtp_block_free(store, block);
+    return status;
+}
+
+/* The entries get their data again. */
+static dnnl_tp_status_t remake_all(dtp_ir_t *ir, int index, dtp_derived_t *const *found) {
+    const int n = ir->nodes[index].nout;
+    void *data[DTP_GRAPH_MAX_ARGS] = {NULL};
+    const dnnl_tp_status_t status = compute(ir, index, NULL, data);
+    for (int i = 0; i < n; ++i)
+        if (status == dnnl_tp_success) dtp_store_refill(ir->graph->store, found[i], data[i]);
+        else dtp_free(ir->graph->store->obj.allocator, data[i]);
     return status;
 }
 
@@ -86,6 +136,7 @@ static dnnl_tp_status_t fold_own(dtp_ir_t *ir, int index) {
     const dtp_ir_node_t *n = &ir->nodes[index];
     void *data[DTP_GRAPH_MAX_ARGS];
     size_t bytes[DTP_GRAPH_MAX_ARGS];
+    if (!has_inputs(ir, n)) return dnnl_tp_runtime_error;
     for (int i = 0; i < n->nout; ++i) {
         bytes[i] = dtp_info_bytes(ir->values[n->out[i]].info);
         data[i] = dtp_arena_alloc(ir->info_arena, bytes[i] + 1);
@@ -99,20 +150,23 @@ static dnnl_tp_status_t fold_own(dtp_ir_t *ir, int index) {
 static dnnl_tp_status_t fold_shared(dtp_ir_t *ir, int index) {
     const dtp_ir_node_t *n = &ir->nodes[index];
     dtp_store_t *store = ir->graph->store;
-    const dtp_derived_t *d[DTP_GRAPH_MAX_ARGS];
+    dtp_derived_t *d[DTP_GRAPH_MAX_ARGS];
     size_t size;
-    bool all;
+    bool all, lacks;
     fold_key_t *key = make_key(ir, n, &size);
     if (!key) return dnnl_tp_out_of_memory;
-    DTP_TRY(find_all(ir->graph, key, size, n->nout, d, &all));
-    if (!all) {
+    DTP_TRY(find_all(ir, key, size, n->nout, d, &all, &lacks));
+    if (!all || (lacks && ir->remakes)) {
+        if (!has_inputs(ir, n)) return dnnl_tp_runtime_error;
         dtp_lock(&store->making);
-        dnnl_tp_status_t status = find_all(ir->graph, key, size, n->nout, d, &all);
+        dnnl_tp_status_t status = find_all(ir, key, size, n->nout, d, &all, &lacks);
         if (status == dnnl_tp_success && !all) status = make_all(ir, index, key, size, d);
+        else if (status == dnnl_tp_success && lacks) status = remake_all(ir, index, d);
         dtp_unlock(&store->making);
         if (status != dnnl_tp_success) return status;
     }
-    for (int i = 0; i < n->nout; ++i) set_constant(ir, n->out[i], d[i]->data, d[i]->id);
+    for (int i = 0; i < n->nout; ++i)
+        set_constant(ir, n->out[i], atomic_load_explicit(&d[i]->data, memory_order_acquire), d[i]->id);
     return dnnl_tp_success;
 }
 
