@@ -56,7 +56,7 @@ function(dnnl_tp_fatbins out)
     add_custom_command(OUTPUT ${base}.c
       COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/fatbins
       COMMAND ${CMAKE_COMMAND} -E rm -f ${base}.fatbin
-      COMMAND ${nvcc} -fatbin --no-compress -std=c++17 -O3 --ftz=false --prec-div=true --prec-sqrt=true -Werror all-warnings -Xptxas -v
+      COMMAND ${nvcc} -fatbin --compress-mode=size -std=c++17 -O3 --ftz=false --prec-div=true --prec-sqrt=true -Werror all-warnings -Xptxas -v
         ${codes} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/include
         -MD -MF ${base}.d -MT ${base}.c -o ${base}.fatbin ${source} 2> ${base}.ptxas || true
       COMMAND ${CMAKE_COMMAND} -DBIN2C=${bin}/bin2c -DNAME=dtp_fatbin_${name} -DFROM=${base}.fatbin -DSAID=${base}.ptxas -DTO=${base}.c

@@ -10,7 +10,7 @@ add_library(dnnl_tp_fake_cuda STATIC ${fake_cuda})
 set_target_properties(dnnl_tp_fake_cuda PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 target_include_directories(dnnl_tp_fake_cuda PUBLIC ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR})
 target_compile_definitions(dnnl_tp_fake_cuda PUBLIC _GNU_SOURCE)
-target_link_libraries(dnnl_tp_fake_cuda PUBLIC dnnl_tp_ptx Threads::Threads PRIVATE dnnl_tp_build_flags)
+target_link_libraries(dnnl_tp_fake_cuda PUBLIC dnnl_tp_ptx Threads::Threads ${CMAKE_DL_LIBS} PRIVATE dnnl_tp_build_flags)
 add_library(dnnl_tp_fake_libcuda SHARED gpu/fake/libcuda.c)
 set_target_properties(dnnl_tp_fake_libcuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1 C_VISIBILITY_PRESET hidden
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake_libcuda)
@@ -44,13 +44,15 @@ gpu_test(abi dnnl_tp_fake_cuda)
 gpu_test(fake_kernels dnnl_tp_fake_cuda)
 target_compile_definitions(test_gpu_fake_kernels PRIVATE FAKE_KERNELS_PTX="${CMAKE_CURRENT_LIST_DIR}/gpu/fake_kernels.ptx")
 if(DNNL_TP_WITH_CUDA_KERNELS) # the same kernels as nvcc packs them
-  set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/fake_kernels.fatbin)
-  add_custom_command(OUTPUT ${fatbin} DEPENDS ${CMAKE_CURRENT_LIST_DIR}/gpu/fake_kernels.cu
-    COMMAND ${nvcc} -fatbin --no-compress -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_80,code=compute_80
-      -o ${fatbin} ${CMAKE_CURRENT_LIST_DIR}/gpu/fake_kernels.cu)
-  add_custom_target(fake_kernels_fatbin ALL DEPENDS ${fatbin})
-  add_test(NAME gpu_fake_kernels_fatbin COMMAND test_gpu_fake_kernels ${fatbin})
-  set_tests_properties(gpu_fake_kernels_fatbin PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+  foreach(mode IN ITEMS none size)
+    set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/fake_kernels_${mode}.fatbin)
+    add_custom_command(OUTPUT ${fatbin} DEPENDS ${CMAKE_CURRENT_LIST_DIR}/gpu/fake_kernels.cu
+      COMMAND ${nvcc} -fatbin --compress-mode=${mode} -gencode=arch=compute_80,code=sm_80
+        -gencode=arch=compute_80,code=compute_80 -o ${fatbin} ${CMAKE_CURRENT_LIST_DIR}/gpu/fake_kernels.cu)
+    add_custom_target(fake_kernels_fatbin_${mode} ALL DEPENDS ${fatbin})
+    add_test(NAME gpu_fake_kernels_fatbin_${mode} COMMAND test_gpu_fake_kernels ${fatbin})
+    set_tests_properties(gpu_fake_kernels_fatbin_${mode} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+  endforeach()
 endif()
 find_path(cuda_include cuda.h HINTS /usr/local/cuda/include)
 if(cuda_include) # else the test compares nothing

@@ -8,9 +8,9 @@
 
 #include "common/base/scalar.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/attention.h"
-#include "common/problems/gather.h"
-#include "common/problems/pool_normalize.h"
+#include "common/problems/graph/attention.h"
+#include "common/problems/graph/gather.h"
+#include "common/problems/graph/pool_normalize.h"
 #include "gpu/gpu_world.h"
 #include "support/tensor.h"
 #include "support/upload.h"

@@ -8,8 +8,8 @@
 
 #include "common/base/scalar.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/attention.h"
-#include "common/problems/gather.h"
+#include "common/problems/graph/attention.h"
+#include "common/problems/graph/gather.h"
 #include "gpu/device/view.h"
 #include "gpu/eltwise/eltwise_args.h"
 #include "gpu/fake/fatbin.h"

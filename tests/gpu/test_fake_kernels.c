@@ -122,7 +122,9 @@ static void refused_images(void **state) {
         {2, 0, "\177ELF",
          "cuLibraryLoadData: the fat binary holds no PTX text; compile with code=compute_80, too"},
         {1, 0x8011, "x",
-         "cuLibraryLoadData: the PTX text in the fat binary is compressed; compile with nvcc --no-compress"},
+         "cuLibraryLoadData: the PTX text in the fat binary cannot be decompressed: it is damaged"},
+        {1, 0x2011, "x",
+         "cuLibraryLoadData: the PTX text in the fat binary cannot be decompressed: it is in LZ4"},
     };
     dtp_cu_library_t library;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {

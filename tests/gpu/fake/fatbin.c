@@ -1,4 +1,7 @@
-/* Reads fat binaries; see fatbin.h. The layout was learned from files that nvcc 13.0 wrote. */
+/* Reads fat binaries; see fatbin.h. The layout was learned from files that nvcc 13.0 wrote. What is compressed is a frame of
+ * Zstandard; libzstd.so.1, which each Debian has for dpkg, is opened when the first one comes. */
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +21,32 @@ typedef struct {
     uint32_t header_bytes;
     uint64_t bytes; /* of what follows the header */
     uint32_t compressed_bytes, options, minor, major, arch, name;
-    uint64_t flags;
+    uint64_t flags, unused, plain_bytes; /* plain_bytes: of what is compressed, before */
 } entry_header_t;
-_Static_assert(sizeof(file_header_t) == 16 && sizeof(entry_header_t) == 48, "as in the file");
+_Static_assert(sizeof(file_header_t) == 16 && sizeof(entry_header_t) == 64, "as in the file");
+
+/* ---- Zstandard ---------------------------------------------------------------------------------------- */
+
+static struct {
+    pthread_once_t once;
+    size_t (*decompress)(void *to, size_t room, const void *from, size_t bytes);
+} zstd = {.once = PTHREAD_ONCE_INIT};
+static void find_zstd(void) {
+    void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL),
+         *symbol = library ? dlsym(library, "ZSTD_decompress") : NULL;
+    memcpy(&zstd.decompress, &symbol, sizeof symbol);
+}
+
+/* A text of `bytes`; NULL: it cannot be had. */
+static char *decompressed(const void *from, size_t compressed, size_t bytes) {
+    pthread_once(&zstd.once, find_zstd);
+    char *text = zstd.decompress && bytes ? malloc(bytes + 1) : NULL;
+    if (text && zstd.decompress(text, bytes, from, compressed) == bytes) return text;
+    free(text);
+    return NULL;
+}
+
+/* ---- Entries ------------------------------------------------------------------------------------------ */
 
 static void add_text(fatbin_t *fatbin, const char *text, size_t bytes) {
     fatbin->text = realloc(fatbin->text, (size_t)(fatbin->n + 1) * sizeof *fatbin->text);
@@ -41,13 +67,24 @@ static bool read_entries(fatbin_t *fatbin, const char *at, const char *end, char
             snprintf(error, error_bytes, "an entry of the fat binary reaches behind its end");
             return false;
         }
-        if (entry.kind == KIND_PTX && entry.flags & (COMPRESSED_LZ4 | COMPRESSED_ZSTD)) {
-            snprintf(error, error_bytes,
-                     "the PTX text in the fat binary is compressed; compile with nvcc --no-compress");
-            return false;
-        }
         const char *text = at + entry.header_bytes;
-        if (entry.kind == KIND_PTX) add_text(fatbin, text, strnlen(text, (size_t)entry.bytes));
+        if (entry.kind == KIND_PTX && entry.flags & (COMPRESSED_LZ4 | COMPRESSED_ZSTD)) {
+            const size_t bytes = (size_t)entry.plain_bytes;
+            char *plain = entry.flags & COMPRESSED_ZSTD && entry.compressed_bytes <= entry.bytes
+                              ? decompressed(text, entry.compressed_bytes, bytes)
+                              : NULL;
+            if (!plain) {
+                snprintf(error, error_bytes, "the PTX text in the fat binary cannot be decompressed: %s",
+                         entry.flags & COMPRESSED_LZ4 ? "it is in LZ4"
+                         : zstd.decompress            ? "it is damaged"
+                                                      : "there is no libzstd.so.1");
+                return false;
+            }
+            add_text(fatbin, plain, strnlen(plain, bytes));
+            free(plain);
+        } else if (entry.kind == KIND_PTX) {
+            add_text(fatbin, text, strnlen(text, (size_t)entry.bytes));
+        }
         at = text + entry.bytes;
     }
     if (!fatbin->n)

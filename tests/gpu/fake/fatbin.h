@@ -11,7 +11,7 @@ typedef struct {
     int n;
 } fatbin_t;
 
-/* Takes what cuLibraryLoadData takes: a fat binary that nvcc made with --no-compress, or one PTX text. False: error tells. */
+/* Takes what cuLibraryLoadData takes: a fat binary of nvcc, compressed or not, or one PTX text. False: error tells. */
 bool fatbin_read(fatbin_t *fatbin, const void *code, char *error, size_t error_bytes);
 void fatbin_free(fatbin_t *fatbin);
 /* The text of the highest architecture that the device can run, as the driver would compile it; NULL: there is none. */
