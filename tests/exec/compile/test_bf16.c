@@ -250,15 +250,15 @@ static void test_memory(void **state) {
     CHECK_OK(dnnl_tp_graph_input(c.g, &x, "x", dnnl_tp_f32, 2, dims));
     for (int i = 0; i < 3; ++i) x = op(c.g, dnnl_tp_op_matmul, 2, x, constant(&c, 2, wei, .1f));
     CHECK_OK(dnnl_tp_graph_output(c.g, x, "y"));
-    const int64_t before = c.g->root->next_id;
+    const int64_t before = atomic_load(&c.g->root->store->next_id);
     dnnl_tp_executable_t e = compile(&c, dnnl_tp_fpmath_mode_bf16, 0);
     const size_t low = bytes_of_constants(e);
     assert_int_equal(low, 3 * 2 * WIDE * WIDE);
-    const int64_t made = c.g->root->next_id;
+    const int64_t made = atomic_load(&c.g->root->store->next_id);
     assert_int_equal(made - before, 3); /* the packed ones: no f32 copies of them, no plain ones */
     CHECK_OK(dnnl_tp_executable_destroy(e));
     e = compile(&c, dnnl_tp_fpmath_mode_bf16, 0);
-    assert_int_equal(c.g->root->next_id, made);
+    assert_int_equal(atomic_load(&c.g->root->store->next_id), made);
     CHECK_OK(dnnl_tp_executable_destroy(e));
     e = compile(&c, dnnl_tp_fpmath_mode_strict, 0);
     assert_int_equal(bytes_of_constants(e), 2 * low);
