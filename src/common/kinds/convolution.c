@@ -134,6 +134,17 @@ static void convolution_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, d
         work->idle = work->flops * ((double)dtp_round_up(oc, LANES) / (double)oc - 1.);
 }
 
+/* Weights are packed for one algorithm. */
+static void convolution_follow(dtp_op_desc_t *op, const dtp_op_desc_t *chosen) {
+    ((dtp_convolution_desc_t *)op)->alg = ((const dtp_convolution_desc_t *)chosen)->alg;
+}
+
+static double convolution_gain(const dtp_op_desc_t *chosen) {
+    static const double winograd = 1.9; /* doc/performance.md: images of 14 x 14 and larger */
+    return ((const dtp_convolution_desc_t *)chosen)->alg == dnnl_tp_convolution_winograd ? winograd : 1;
+}
+
 static const dtp_attr_rules_t convolution_attr = {.post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(convolution, -1, &convolution_attr, convolution_work, .opaque = 1u << DTP_CONV_WEI);
+DTP_KIND_INFO(convolution, -1, &convolution_attr, convolution_work, .opaque = 1u << DTP_CONV_WEI,
+              .follow = convolution_follow, .gain = convolution_gain);
 DTP_KIND_INFO(deconvolution, -1, &convolution_attr, convolution_work);

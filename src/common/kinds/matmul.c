@@ -75,6 +75,11 @@ static void matmul_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op
     work->flops = 2. * (double)src->dims[src->ndims - 1] * (double)dtp_md_nelems(arg[DTP_MATMUL_DST].md);
 }
 
+static bool matmul_takes_rows(const dtp_op_desc_t *op) {
+    const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)op;
+    return d->dst.ndims == 2 && dtp_md_is_dense_row_major(&d->src);
+}
+
 static const dtp_attr_rules_t matmul_attr = {.scales = {{DNNL_TP_ARG_SRC, DTP_MASK_ANY},
                                                         {DNNL_TP_ARG_WEIGHTS, DTP_MASK_ANY},
                                                         {DNNL_TP_ARG_DST, DTP_MASK_ANY}},
@@ -82,4 +87,5 @@ static const dtp_attr_rules_t matmul_attr = {.scales = {{DNNL_TP_ARG_SRC, DTP_MA
                                                              {DNNL_TP_ARG_WEIGHTS, DTP_MASK_ANY},
                                                              {DNNL_TP_ARG_DST, DTP_MASK_ANY}},
                                              .post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(matmul, -1, &matmul_attr, matmul_work, .check_runtime = matmul_check_runtime);
+DTP_KIND_INFO(matmul, -1, &matmul_attr, matmul_work, .check_runtime = matmul_check_runtime,
+              .takes_rows = matmul_takes_rows);

@@ -98,6 +98,14 @@ typedef struct {
     bool single;     /* next_impl answers at once that there is none */
     /* Actual descriptors at execution, by dense index: do the run-time dims fit each other? */
     dnnl_tp_status_t (*check_runtime)(const dtp_md_t *const *md);
+    /* Cuts what is not an argument and has dimension 0 of the arguments: `units` of `total` are left. */
+    void (*cut)(dtp_op_desc_t *op, int64_t units, int64_t total);
+    /* Copies from a problem with an implementation to one that shares its packed constants what they depend on. */
+    void (*follow)(dtp_op_desc_t *op, const dtp_op_desc_t *chosen);
+    /* May implementations with DTP_IMPL_ROWS compute leading rows of it? NULL: always. */
+    bool (*takes_rows)(const dtp_op_desc_t *op);
+    /* How many times fewer operations the chosen algorithm takes than `work` says. NULL: as many. */
+    double (*gain)(const dtp_op_desc_t *chosen);
 } dtp_op_info_t;
 
 /* Defines the info of a kind from the <kind>_fields of its file. In place, attributes and work must be

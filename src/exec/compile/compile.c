@@ -148,6 +148,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     ir->nodes = NULL;
     if (e->by_stream) DTP_TRY(refuse_closures(lower));
     DTP_TRY(dtp_slice_groups(e, lower));
+    DTP_TRY(dtp_create_steps(lower, e->num_threads));
     unsigned options = opts && opts->deterministic ? DTP_SCHEDULE_ORDERED : 0;
     if (opts && (opts->flags & DNNL_TP_COMPILE_NO_CLUSTERS)) options |= DTP_SCHEDULE_ALL;
     for (int i = 0; i < lower->nsteps && ir->may_pend; ++i) /* of those that run */

@@ -94,8 +94,13 @@ static void layer_normalization_work(const dtp_op_desc_t *op, const dtp_pd_arg_t
     work->flops = 8. * (double)dtp_md_nelems(arg[DTP_LNORM_SRC].md);
 }
 
+static void layer_normalization_cut(dtp_op_desc_t *op, int64_t units, int64_t total) {
+    dtp_md_t *stat = &((dtp_layer_norm_desc_t *)op)->stat;
+    if (!dtp_md_is_zero(stat)) stat->dims[0] = stat->padded_dims[0] = stat->dims[0] / total * units;
+}
+
 static const dtp_attr_rules_t layer_normalization_attr = {
     .scales = {{DNNL_TP_ARG_SRC, DTP_MASK_COMMON}, {DNNL_TP_ARG_DST, DTP_MASK_COMMON}},
     .post_ops = DTP_TAKES_EVERY};
 DTP_KIND_INFO(layer_normalization, DTP_LNORM_SRC, &layer_normalization_attr, layer_normalization_work,
-              .args = layer_normalization_args);
+              .args = layer_normalization_args, .cut = layer_normalization_cut);

@@ -300,10 +300,8 @@ static void read_alike(const dtp_step_t *step, dtp_op_desc_t *op) {
         const dtp_md_t *from = dtp_step_md(step, step->work->prim[0]->pd->op, p->arg);
         memcpy((void *)(uintptr_t)dtp_step_md(step, op, p->arg), from, sizeof *from);
     }
-    if (op->kind == dnnl_tp_convolution) {
-        const dtp_op_desc_t *first = step->work->prim[0]->pd->op;
-        ((dtp_convolution_desc_t *)op)->alg = ((const dtp_convolution_desc_t *)first)->alg;
-    }
+    const dtp_pd_t *first = step->work->prim[0]->pd;
+    if (first->info->follow) first->info->follow(op, first->op);
 }
 
 static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, const dtp_made_for_t *made_for,
@@ -317,14 +315,12 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, const
         if (!op) return dnnl_tp_out_of_memory;
         memcpy(op, step->op, step->work->op_size);
         dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS + DTP_LNORM_NARGS];
-        int n = dtp_op_args(dtp_op_info(op->kind), op, args);
+        const dtp_op_info_t *info = dtp_op_info(op->kind);
+        int n = dtp_op_args(info, op, args);
         for (int i = 0; i < n && i < step->nargs; ++i)
             if (step->arg[i].sliced && args[i].md && !dtp_md_is_zero(args[i].md))
                 cut(args[i].md, units, total);
-        if (op->kind == dnnl_tp_layer_normalization) {
-            dtp_md_t *stat = &((dtp_layer_norm_desc_t *)op)->stat;
-            if (!dtp_md_is_zero(stat)) stat->dims[0] = stat->padded_dims[0] = stat->dims[0] / total * units;
-        }
+        if (info->cut) info->cut(op, units, total);
         if (slot) read_alike(step, op);
     }
     dnnl_tp_status_t status = make_attr(step, made_for, &attr);
@@ -569,11 +565,23 @@ dnnl_tp_status_t dtp_describe_steps(dtp_lower_t *lower) {
 }
 
 double dtp_step_ns(const dtp_step_t *s) {
-    static const double winograd_gain = 1.9; /* doc/performance.md: layers of 14 x 14 and larger */
     dtp_op_work_t work = s->work->work;
-    const dtp_op_desc_t *chosen = s->work->prim[0] ? s->work->prim[0]->pd->op : NULL;
-    if (chosen && chosen->kind == dnnl_tp_convolution &&
-        ((const dtp_convolution_desc_t *)chosen)->alg == dnnl_tp_convolution_winograd)
-        work.flops /= winograd_gain;
+    const dtp_pd_t *pd = s->work->prim[0] ? s->work->prim[0]->pd : NULL;
+    if (pd && pd->info->gain) work.flops /= pd->info->gain(pd->op);
     return dtp_op_work_ns(&work);
+}
+
+bool dtp_step_takes_rows(const dtp_step_t *s) {
+    const dtp_pd_t *pd = s->work->prim[0]->pd;
+    return pd->impl->flags & DTP_IMPL_ROWS && (!pd->info->takes_rows || pd->info->takes_rows(s->op));
+}
+
+dnnl_tp_status_t dtp_create_steps(dtp_lower_t *lower, int num_threads) {
+    const double long_ns = 1e6; /* what is long can be stopped on one thread, too, if it is made of pieces */
+    for (int i = 0; i < lower->nsteps && lower->nproblems; ++i) {
+        dtp_step_t *s = lower->steps[i];
+        const int threads = num_threads == 1 && dtp_step_ns(s) > long_ns ? 2 : num_threads;
+        if (s->op && !s->work->prim[0]) DTP_TRY(dtp_step_create(lower, s, 0, 0, threads, 0));
+    }
+    return dnnl_tp_success;
 }

@@ -202,6 +202,10 @@ const dtp_md_t *dtp_step_md(const dtp_step_t *step, const dtp_op_desc_t *op, int
 dnnl_tp_status_t dtp_describe_steps(dtp_lower_t *lower);
 /* Estimate of a step on one thread in nanoseconds. */
 double dtp_step_ns(const dtp_step_t *step);
+/* Can the primitive of a step compute leading rows? Behind dtp_step_create. */
+bool dtp_step_takes_rows(const dtp_step_t *step);
+/* Creates the primitives of all steps that have none yet. Behind dtp_slice_groups. */
+dnnl_tp_status_t dtp_create_steps(dtp_lower_t *lower, int num_threads);
 /* Sets the first and last step that touch each buffer; what a loop reads from outside lasts until its end. */
 void dtp_buf_ranges(dtp_lower_t *lower);
 /* Parts of buffers (parts.c): a step writes to one beside those that write to others. Who reads the whole

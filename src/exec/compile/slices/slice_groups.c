@@ -110,11 +110,7 @@ static dnnl_tp_status_t takes_rows(dtp_lower_t *l, dtp_step_t *s, bool *yes) {
     *yes = false;
     if (!s->op || s->no_slice) return dnnl_tp_success;
     if (!s->work->prim[0]) DTP_TRY(dtp_step_create(l, s, 0, 0, l->num_threads, 0));
-    *yes = (s->work->prim[0]->pd->impl->flags & DTP_IMPL_ROWS) != 0;
-    if (s->op->kind == dnnl_tp_matmul) {
-        const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->op;
-        *yes = *yes && d->dst.ndims == 2 && dtp_md_is_dense_row_major(&d->src);
-    }
+    *yes = dtp_step_takes_rows(s);
     s->no_slice = !*yes;
     return dnnl_tp_success;
 }
@@ -299,12 +295,7 @@ static void find_locals(dtp_lower_t *l, const dtp_slice_group_t *group, int inde
 static dnnl_tp_status_t create_fixed(dtp_lower_t *l, dtp_step_t *s, const dtp_slice_group_t *group) {
     int64_t most = group->slice + (group->larger > 0);
     DTP_TRY(dtp_step_create(l, s, most, group->units, l->num_threads, 0));
-    bool rows = (s->work->prim[0]->pd->impl->flags & DTP_IMPL_ROWS) != 0;
-    if (s->op->kind == dnnl_tp_matmul) {
-        const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->op;
-        rows = rows && d->dst.ndims == 2 && dtp_md_is_dense_row_major(&d->src);
-    }
-    if (!rows) {
+    if (!dtp_step_takes_rows(s)) {
         s->domain = DTP_BY_NONE; /* no rows are passed */
         if (group->larger) DTP_TRY(dtp_step_create(l, s, group->slice, group->units, l->num_threads, 1));
     }
@@ -381,13 +372,6 @@ dnnl_tp_status_t dtp_slice_groups(dtp_exec_t *e, dtp_lower_t *l) {
             unmark(l, g.first, g.end, index);
         }
         i = g.end > i ? g.end : i + 1;
-    }
-    for (int i = 0; i < l->nsteps; ++i) {
-        dtp_step_t *s = l->steps[i];
-        /* What is long can be stopped on one thread, too, if it is made of pieces. */
-        const double long_ns = 1e6;
-        int threads = e->num_threads == 1 && dtp_step_ns(s) > long_ns ? 2 : e->num_threads;
-        if (s->op && !s->work->prim[0]) DTP_TRY(dtp_step_create(l, s, 0, 0, threads, 0));
     }
     return dnnl_tp_success;
 }

@@ -5,6 +5,6 @@
 #include "exec/run/executable.h"
 #include "exec/compile/lowering/lower.h"
 
-/* Finds the slice groups, fixes their slices and creates the primitives of all steps. */
+/* Finds the slice groups, fixes their slices and creates the primitives of their steps. */
 dnnl_tp_status_t dtp_slice_groups(dtp_exec_t *exec, dtp_lower_t *lower);
 #endif
