@@ -41,7 +41,8 @@ endif()
 # Real architectures of the embedded kernels; readable PTX of compute_80 is always there. Empty: PTX alone.
 set(DNNL_TP_CUDA_ARCHITECTURES "80;89;90;100;120" CACHE STRING "GPU architectures of the embedded kernels")
 
-# A C file for each .cu with its fatbin as an array dtp_fatbin_<name>; appends them to `out`. What ptxas says of registers and stacks
+# A C file for each .cu with its fatbin as an array dtp_fatbin_<name>; appends them to `out`. What a fatbin holds is compressed by
+# Zstandard, as it is by default: every driver that takes CUDA 13.0 reads that. What ptxas says of registers and stacks
 # lies beside it, for the test package_gpu_spills.
 function(dnnl_tp_fatbins out)
   set(codes "-gencode=arch=compute_80,code=compute_80")

@@ -23,6 +23,13 @@ endfunction()
 # Bugs as patches (doc/howto/add_mutants.md): all still apply.
 add_test(NAME mutants_apply COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mutants/run --check)
 set_tests_properties(mutants_apply PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+# What a program on the CPU has of the library in memory. Builds with sanitizers are larger.
+if(NOT DNNL_TP_SANITIZE)
+  add_executable(package_mapped ${package_dir}/mapped.c)
+  target_link_libraries(package_mapped PRIVATE dnnl_tp::shared dnnl_tp_build_flags)
+  add_test(NAME package_mapped COMMAND package_mapped)
+  set_tests_properties(package_mapped PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+endif()
 package_test(headers quick)
 package_test(symbols quick)
 package_test(wrapped quick)
