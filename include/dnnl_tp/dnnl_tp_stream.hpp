@@ -296,7 +296,7 @@ inline bool sync(const engine &e, std::int64_t timeout_ns = -1) {
     return detail::in_time(dnnl_tp_sync_engine(e.get(), timeout_ns));
 }
 
-/** An in-order queue on an engine. */
+/** An in-order queue on an engine. Several threads may use one at once. */
 class stream : public detail::handle<dnnl_tp_stream_t, dnnl_tp_stream_destroy> {
   public:
     using handle::handle;
