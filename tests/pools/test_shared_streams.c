@@ -179,6 +179,7 @@ static void side_by_side(void **state) {
             CHECK_OK(dnnl_tp_stream_destroy(stream));
             stream = test_stream(test_engine, test_pool_iface(pool), async, 0);
             run_clients(stream, n, async, 40, different_work, NULL);
+            CHECK_OK(dnnl_tp_stream_wait(stream)); /* its last event came a moment earlier */
             int idle = 0;
             CHECK_OK(dnnl_tp_stream_query(stream, &idle, NULL));
             assert_true(idle);

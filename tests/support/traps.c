@@ -30,18 +30,6 @@ void traps_spoil(void *data, size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) p[i] = signaling[i];
 }
 
-static void *spoilt_alloc(void *ctx, size_t size, size_t alignment) {
-    (void)ctx;
-    void *ptr = NULL;
-    if (posix_memalign(&ptr, alignment, size)) return NULL;
-    traps_spoil(ptr, size);
-    return ptr;
-}
-static void spoilt_free(void *ctx, void *ptr) {
-    (void)ctx;
-    free(ptr);
-}
-
 /* What an element is, of the exponent with all bits set: 0 another number, 1 infinite, 2 NaN. */
 static int class_at(dnnl_tp_data_type_t type, const void *p) {
     const int bits = (int)dtp_type_size(type) * 8, fraction = type == dnnl_tp_f16    ? 10
@@ -77,6 +65,19 @@ bool traps_ordinary(const dtp_md_t *md, const void *data, bool is_input) {
 }
 
 #if HAS_TRAPS
+
+static void *spoilt_alloc(void *ctx, size_t size, size_t alignment) {
+    (void)ctx;
+    void *ptr = NULL;
+    if (posix_memalign(&ptr, alignment, size)) return NULL;
+    traps_spoil(ptr, size);
+    return ptr;
+}
+static void spoilt_free(void *ctx, void *ptr) {
+    (void)ctx;
+    free(ptr);
+}
+
 /* ---- Faults ------------------------------------------------------------------------------------------ */
 
 enum { MOST = 32, MOST_MUTED = 256, MASKS = 0x1f80, FLAGS = 0x3f, SINGLE_STEP = 0x100, SPOILT_STACK = 1 << 16 };
