@@ -1,4 +1,5 @@
 /* Reference softmax and logsoftmax: any type, layout and axis, in double. */
+#include <float.h>
 #include <math.h>
 
 #include "common/layout/zero_pad.h"
@@ -49,9 +50,11 @@ static void softmax_ref_lines(void *arg, int slot, int64_t begin, int64_t end) {
             double x = dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, at + i * plan->inner));
             if (x > max) max = x;
         }
+        if (max == -INFINITY) max = -DBL_MAX; /* all are: NaN, without an exception */
         for (int64_t i = 0; i < plan->n; ++i)
             sum += exp(dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, at + i * plan->inner)) -
                        max);
+        if (sum == 0) sum = NAN;
         for (int64_t i = 0; i < plan->n; ++i) {
             int64_t k = at + i * plan->inner;
             double x = dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, k)) - max;
