@@ -39,10 +39,11 @@ static fold_key_t *make_key(const dtp_ir_t *ir, const dtp_ir_node_t *n, size_t *
 
 enum { LARGE_BYTES = 64 * 1024 }; /* results whose data need not stay in the store */
 
-/* The results that are in the store; *all: none is missing; *lacks: some have lost their data. */
+/* The results that are in the store; *all: none is missing; *lacks: some have lost their data.
+ * ir->folded has room for them and for all that are made. */
 static dnnl_tp_status_t find_all(dtp_ir_t *ir, fold_key_t *key, size_t size, int n, dtp_derived_t **found,
                                  bool *all, bool *lacks) {
-    DTP_TRY(dtp_arena_grow(ir->arena, (void **)&ir->folded, &ir->cap_folded, ir->nfolded + n,
+    DTP_TRY(dtp_arena_grow(ir->arena, (void **)&ir->folded, &ir->cap_folded, ir->nfolded + 2 * n,
                            sizeof *ir->folded));
     *all = true;
     *lacks = false;
