@@ -23,7 +23,7 @@ static _Atomic uint32_t bell; /* rung for the joiner that sleeps */
 _Thread_local dtp_chain_t *dtp_chain_top;
 _Thread_local struct dtp_queue *dtp_left_here;
 void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
-void dtp_queue_take_over(dtp_pool_t *pool, const dtp_pending_work_t *except) { (void)pool, (void)except; }
+void dtp_queue_take_over(dtp_pool_t *pool) { (void)pool; }
 bool dtp_dispatch(dtp_pool_t *pool) {
     (void)pool;
     return true;

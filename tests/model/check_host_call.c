@@ -252,8 +252,7 @@ bool dtp_queue_is_awaited(const dtp_pending_work_t *work) {
     (void)work;
     return false;
 }
-void dtp_queue_take_over(dtp_pool_t *pool, const dtp_pending_work_t *except) {
-    (void)except;
+void dtp_queue_take_over(dtp_pool_t *pool) {
     dtp_lock(&pool->lock);
     const dtp_pending_work_t *work = dtp_fifo_first(pool);
     if (work) atomic_store_explicit(&stranded[work - pending], 1, memory_order_relaxed);
@@ -267,7 +266,7 @@ void dtp_queue_run_pending(dtp_pool_t *pool, dtp_pending_work_t *work) {
     leave();
 }
 static void look_after(dtp_pending_work_t *work) {
-    if (dtp_dispatch(rec) || !dtp_pending_reclaim(rec, work)) return;
+    if (dtp_dispatch(rec) || !dtp_pending_reclaim(rec, work, NULL)) return;
     dtp_queue_run_pending(rec, work);
     dtp_ticket_end(rec);
 }

@@ -18,7 +18,7 @@ bool dtp_queue_is_awaited(const dtp_pending_work_t *work) {
     (void)work;
     return false;
 }
-void dtp_queue_take_over(dtp_pool_t *pool, const dtp_pending_work_t *except) { (void)pool, (void)except; }
+void dtp_queue_take_over(dtp_pool_t *pool) { (void)pool; }
 void dtp_queue_run_pending(dtp_pool_t *pool, dtp_pending_work_t *work) { (void)pool, (void)work; }
 void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
 

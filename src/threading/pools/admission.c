@@ -76,9 +76,27 @@ void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work) {
     dtp_unlock(&rec->lock);
 }
 
-bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work) {
+bool dtp_pending_outranks(dtp_pool_t *rec, int priority) {
+    if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return false;
     dtp_lock(&rec->lock);
-    bool mine = work->linked && dtp_ticket_run(rec, false, true);
+    const dtp_pending_work_t *first = dtp_fifo_first(rec);
+    const bool outranks = first && first->priority > priority;
+    dtp_unlock(&rec->lock);
+#ifdef DTP_BREAK_QUEUE_OUTRANKED
+    return false;
+#endif
+    return outranks;
+}
+
+bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work, uint64_t *gave_way) {
+    dtp_lock(&rec->lock);
+    bool mine = work->linked;
+    if (mine && gave_way) {
+        const dtp_pending_work_t *first = dtp_fifo_first(rec);
+        mine = first->priority <= work->priority || first->number == *gave_way;
+        if (!mine) *gave_way = first->number;
+    }
+    mine = mine && dtp_ticket_run(rec, false, true);
     if (mine) {
         pending_remove(rec, work);
     } else if (work->linked && !work->attended) { /* whose thread is going to sleep now */
@@ -100,6 +118,15 @@ static dtp_pending_work_t *pending_take(dtp_pool_t *rec, bool from_joiner, pendi
     dtp_lock(&rec->lock);
     dtp_pending_work_t *work = filter.any ? dtp_fifo_first(rec) : dtp_fifo_first_of(rec, filter.cookie);
     if (work && dtp_ticket_run(rec, from_joiner, true)) pending_remove(rec, work);
+    else work = NULL;
+    dtp_unlock(&rec->lock);
+    return work;
+}
+
+dtp_pending_work_t *dtp_pending_take_left(dtp_pool_t *rec) {
+    dtp_lock(&rec->lock);
+    dtp_pending_work_t *work = rec->fifo[false];
+    if (work && dtp_ticket_run(rec, false, true)) pending_remove(rec, work);
     else work = NULL;
     dtp_unlock(&rec->lock);
     return work;
@@ -158,31 +185,44 @@ static bool grant(dtp_pool_t *rec) {
     return granted;
 }
 
-bool dtp_dispatch(dtp_pool_t *rec) {
+/* Asks the pool for a thread for the first pending work, where there is a ticket for one. */
+typedef enum { POOL_COMES, POOL_WAS_CALLED, POOL_IS_AWAY } answer_t;
+static answer_t call_pool(dtp_pool_t *rec) {
     uint64_t a;
     do {
         a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
-        if (!dtp_adm_waiting(a) || dtp_pool_dead(rec)) return true;
+        if (!dtp_adm_waiting(a) || dtp_pool_dead(rec)) return POOL_COMES;
         if (dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads)
-            return true; /* their holders look at the end */
+            return POOL_COMES; /* their holders look at the end */
     } while (atomic_load_explicit(&rec->wants_back, memory_order_relaxed) && grant(rec));
-    bool called = false;
     if (rec->workers) {
-        if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return true; /* our own thread: it comes */
-        called =
-            true; /* none sleeps, and each looks before it does; those in a user's task may not for long */
-    } else {
-        dtp_lock(&rec->lock);
-        dtp_pending_work_t *first = dtp_fifo_first(rec);
-        void *cookie = first ? first->cookie : NULL;
-        if (cookie) atomic_fetch_add_explicit(&first->calling, 1, memory_order_relaxed);
-        dtp_unlock(&rec->lock);
-        called = first && dtp_host_call_runner(rec, cookie);
-        if (cookie) pending_called(first);
+        if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return POOL_COMES; /* our own thread */
+        /* None sleeps, and each looks before it does. */
+        return dtp_workers_are_away(rec) ? POOL_IS_AWAY : POOL_WAS_CALLED;
     }
-    /* The oldest pending work that has somebody to run it himself, if need be. */
     dtp_lock(&rec->lock);
-    for (dtp_pending_work_t *work; (work = rec->fifo[true]) != NULL;) {
+    dtp_pending_work_t *first = dtp_fifo_first(rec);
+    void *cookie = first ? first->cookie : NULL;
+    if (cookie) atomic_fetch_add_explicit(&first->calling, 1, memory_order_relaxed);
+    dtp_unlock(&rec->lock);
+    const bool called = first && dtp_host_call_runner(rec, cookie);
+    if (cookie) pending_called(first);
+    return called ? POOL_WAS_CALLED : POOL_IS_AWAY;
+}
+
+bool dtp_pool_is_away(dtp_pool_t *rec) { return call_pool(rec) == POOL_IS_AWAY; }
+
+/* Under the lock, as what follows. The thread that is called sees `stranded`, or has it seen by another one (record.h). */
+static void strand(dtp_pool_t *rec) {
+    if (atomic_load_explicit(&rec->stranded, memory_order_relaxed)) return;
+    atomic_store_explicit(&rec->stranded, true, memory_order_relaxed);
+    if (rec->waiters) (void)dtp_queue_hint(rec->waiters->work);
+}
+
+/* Tells the owner of the oldest pending work that has one to run it himself, if need be; that work, or NULL. */
+static const dtp_pending_work_t *hint_owner(dtp_pool_t *rec) {
+    dtp_pending_work_t *work;
+    while ((work = rec->fifo[true]) != NULL) {
         if (work->kind == DTP_PENDING_QUEUE) {
             if (!dtp_queue_hint(work)) { /* who waited has gone */
                 dtp_fifo_remove(rec, work);
@@ -195,11 +235,45 @@ bool dtp_dispatch(dtp_pool_t *rec) {
                                                         memory_order_relaxed, memory_order_relaxed))
                 dtp_futex_wake(&work->state, INT_MAX);
         }
-        called = true;
         break;
     }
+    return work;
+}
+
+bool dtp_dispatch(dtp_pool_t *rec) {
+    const answer_t answer = call_pool(rec);
+    if (answer == POOL_COMES) return true;
+    dtp_lock(&rec->lock);
+    const dtp_pending_work_t *told = hint_owner(rec), *left = rec->fifo[false];
+    /* The owner serves what is before its work, too; workers look when they come back from their tasks. */
+    if (answer == POOL_IS_AWAY && left && (told ? left->priority > told->priority : rec->workers != NULL))
+        strand(rec);
     dtp_unlock(&rec->lock);
-    return called;
+    return told || answer == POOL_WAS_CALLED || rec->workers;
+}
+
+void dtp_pool_strand(dtp_pool_t *rec) {
+    dtp_lock(&rec->lock);
+    strand(rec);
+    dtp_unlock(&rec->lock);
+}
+
+bool dtp_pool_wait_in(dtp_pool_t *rec, dtp_waiter_t *w) {
+    dtp_lock(&rec->lock);
+    w->next = rec->waiters;
+    w->at = &rec->waiters;
+    if (w->next) w->next->at = &w->next;
+    rec->waiters = w;
+    const bool stranded = atomic_load_explicit(&rec->stranded, memory_order_relaxed);
+    dtp_unlock(&rec->lock);
+    return !stranded;
+}
+
+void dtp_pool_wait_out(dtp_pool_t *rec, dtp_waiter_t *w) {
+    dtp_lock(&rec->lock);
+    *w->at = w->next;
+    if (w->next) w->next->at = w->at;
+    dtp_unlock(&rec->lock);
 }
 
 /* ---- Teams ------------------------------------------------------------------------------------------- */
@@ -396,7 +470,7 @@ static turn_t wait_for_turn(dtp_pool_t *rec, dtp_pending_work_t *work, const dtp
         }
         if (grace_ns > 0 && dtp_futex_wait(&work->state, DTP_PENDING_HINT, grace_ns)) continue;
         grace_ns = 0;
-        if (dtp_pending_reclaim(rec, work)) return TURN_MINE;
+        if (dtp_pending_reclaim(rec, work, NULL)) return TURN_MINE;
         /* Another thread has the ticket; when it comes free, dispatch hints again. */
         uint32_t hint = DTP_PENDING_HINT;
         if (atomic_compare_exchange_strong_explicit(&work->state, &hint, DTP_PENDING_PUBLISHED,

@@ -94,7 +94,11 @@ static bool worker_task(dtp_pool_t *rec) {
     dtp_chain_t *top = dtp_chain_top;
     dtp_chain_top = NULL;
     atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
+    atomic_fetch_add_explicit(&rec->in_tasks, 1, memory_order_seq_cst);
+    /* Who published work meanwhile may have counted on this thread. */
+    if (dtp_workers_are_away(rec)) dtp_dispatch(rec);
     task.fn(task.arg);
+    atomic_fetch_sub_explicit(&rec->in_tasks, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
     dtp_chain_top = top;
     return true;

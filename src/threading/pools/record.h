@@ -240,6 +240,12 @@ static inline void dtp_chain_pop(const dtp_chain_t *chain) {
     dtp_look_at_left(chain);
 }
 
+/* A thread in a wait for streams, which sleeps on the bell of the queue whose work this is. */
+typedef struct dtp_waiter {
+    struct dtp_waiter *next, **at; /* under the record's lock */
+    dtp_pending_work_t *work;
+} dtp_waiter_t;
+
 /* Counts for queries, in parts: a line that every joiner adds to would go round all of them. */
 typedef struct {
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t runs, joins, running_sum, wakes, alone, short_loops, stolen;
@@ -268,6 +274,7 @@ struct dtp_pool {
     _Atomic int32_t max_running;            /* for dnnl_tp_threadpool_query */
     _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* FIFO, team table, user tasks */
     dtp_pending_work_t *fifo[2];            /* fifo.h */
+    dtp_waiter_t *waiters;                  /* that sleep */
     struct dtp_lane *lanes;                 /* lane.h */
     uint64_t n_waiting, n_published;
     uint32_t task_head, task_tail; /* built-in pool: ring of tasks */
@@ -292,9 +299,12 @@ struct dtp_pool {
     dtp_team_t *teams;
     struct dtp_pool *next; /* registry */
     uintptr_t releaser;    /* thread that calls the host's release; under the registry's lock */
-    /* Pending work is published, tickets are free, and nobody is known to come: who left them had a limit of time. The
-     * next submission, query or wait on any stream of the pool, or end of a ticket, looks after them. */
+    /* Pending work is published, tickets are free, and no thread is known to come soon. A thread that waits for a
+     * stream of the pool looks after it, or, where none waits, the next submission, query or wait on one. Set under the
+     * lock, by who calls one of `waiters`; who takes it off is responsible. Invariant: while it is set, a thread that
+     * waits is awake, or none waits: who goes to sleep looks at it under the lock, who leaves sets it anew. */
     _Atomic bool stranded;
+    _Atomic int32_t in_tasks;      /* workers in tasks of the program */
     _Atomic bool short_of_tickets; /* a loop wants helpers for which there were no tickets; see helpers.h */
     /* Counted from many threads. */
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t holds; /* see Life */
@@ -395,6 +405,17 @@ void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm);
 /* Finds somebody for the oldest piece of pending work if a ticket is free; false if nobody is known to come. May call the
  * host. */
 bool dtp_dispatch(dtp_pool_t *rec);
+/* Asks the pool alone; true: a ticket is free, work waits, and none of its threads comes. */
+bool dtp_pool_is_away(dtp_pool_t *rec);
+/* See `stranded`: says so, and calls a thread that waits. */
+void dtp_pool_strand(dtp_pool_t *rec);
+/* Around the sleep of a thread that waits, after its last look. False: it must not sleep, but look again. */
+bool dtp_pool_wait_in(dtp_pool_t *rec, dtp_waiter_t *waiter);
+void dtp_pool_wait_out(dtp_pool_t *rec, dtp_waiter_t *waiter);
+/* Are all workers of a built-in pool in tasks of the program, which may wait for what is published? */
+static inline bool dtp_workers_are_away(const dtp_pool_t *rec) {
+    return atomic_load_explicit(&rec->in_tasks, memory_order_seq_cst) >= rec->num_threads;
+}
 /* The same by who let go of what others relied on: where nobody comes it is this thread. */
 static inline void dtp_let_go(dtp_pool_t *rec);
 /* Takes work out of the FIFO, and its count back; under the lock. */
@@ -402,7 +423,12 @@ void dtp_pending_unlink(dtp_pool_t *rec, dtp_pending_work_t *work);
 /* Appends work to the FIFO; the caller dispatches. Takes it out again if nobody took it (true), with a
  * ticket. */
 void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work);
-bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work);
+/* gave_way (may be NULL): once for each piece of first work that has a higher priority, which is noted there, it says false. */
+bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work, uint64_t *gave_way);
+/* Takes the first queue for which nobody waits, with a ticket; NULL: there is none. */
+dtp_pending_work_t *dtp_pending_take_left(dtp_pool_t *rec);
+/* Does work of a higher priority wait? */
+bool dtp_pending_outranks(dtp_pool_t *rec, int priority);
 /* The same without a ticket. A ticket may have been offered for it: the caller lets go (dtp_let_go). */
 bool dtp_pending_withdraw(dtp_pool_t *rec, dtp_pending_work_t *work);
 /* Takes a ticket and executes pending work until nothing is left; *joiner: a joiner's ticket is held on entry (true)
@@ -449,11 +475,10 @@ void dtp_queue_rest(const dtp_share_t *share);
 /* Tells those who wait for the queue that a ticket is free; false if nobody waits. */
 bool dtp_queue_hint(dtp_pending_work_t *work);
 bool dtp_queue_is_awaited(const dtp_pending_work_t *work);
-/* This thread serves the oldest queue of the FIFO for which nobody waits, and then the others, as soon as it
- * holds nothing (dtp_left_here). except: not this one, unless others come first. */
-void dtp_queue_take_over(dtp_pool_t *rec, const dtp_pending_work_t *except);
+/* This thread serves the queues of the FIFO for which nobody waits, as soon as it holds nothing (dtp_left_here). */
+void dtp_queue_take_over(dtp_pool_t *rec);
 static inline void dtp_let_go(dtp_pool_t *rec) {
-    if (!dtp_dispatch(rec)) dtp_queue_take_over(rec, NULL);
+    if (!dtp_dispatch(rec)) dtp_queue_take_over(rec);
 }
 
 #endif

@@ -138,7 +138,7 @@ void dtp_ticket_end(dtp_pool_t *rec) {
 #ifdef DTP_BREAK_TICKET_TAKE_OVER
     served = true;
 #endif
-    if (DTP_UNLIKELY(!served)) dtp_queue_take_over(rec, NULL);
+    if (DTP_UNLIKELY(!served)) dtp_queue_take_over(rec);
     dtp_look_at_left(NULL);
 }
 

@@ -212,10 +212,6 @@ static void run_whole(void *arg, const dtp_parallel_t *par) {
 static void run_item(dtp_queue_t *q, dtp_submission_t *item, dtp_chain_t *chain) {
     dtp_pool_t *rec = q->rec;
     int n = item->num_threads;
-    if (!rec) {
-        run_or_poison(q, item, &(dtp_parallel_t){NULL, 1, NULL});
-        return;
-    }
     if (n > rec->num_threads) n = rec->num_threads;
     if (item->whole_run) {
         dtp_run_here(rec, n, item->cookie, run_whole, &(whole_run_t){q, item});
@@ -256,14 +252,14 @@ static void resume_item(void *arg) {
         dtp_queue_start(q);
         return;
     }
-    if (q->rec) dtp_let_go(q->rec); /* its turn may have been taken from the FIFO, with an offered ticket */
+    dtp_let_go(q->rec); /* its turn may have been taken from the FIFO, with an offered ticket */
     run_over(q, item);
 }
 
 /* True: the turn of a run, which was waiting for a ticket, is the caller's. */
 static bool take_turn(void *arg) {
     dtp_queue_t *q = ((dtp_submission_t *)arg)->queue;
-    return q->rec && dtp_pending_withdraw(q->rec, &q->work);
+    return dtp_pending_withdraw(q->rec, &q->work);
 }
 
 /* The body of a run has returned and the run rests. False: there is something to do already; else the turn is in the
@@ -449,7 +445,6 @@ void dtp_queue_run_pending(dtp_pool_t *rec, dtp_pending_work_t *work) {
 /* ---- Starting ---------------------------------------------------------------------------------------- */
 
 void dtp_queue_start(dtp_queue_t *q) {
-    dtp_pool_t *rec = q->rec;
     if (dtp_queue_dead(q)) return;
     dtp_submission_t *item = next_of(q->head);
     if (DTP_UNLIKELY(!item->num_threads)) {
@@ -457,12 +452,8 @@ void dtp_queue_start(dtp_queue_t *q) {
         return;
     }
     (void)dtp_queue_enter(q); /* others may finish it meanwhile; an item is in flight, so it is open */
-    bool coming = false;
-    if (rec) {
-        dtp_queue_publish(q);
-        coming = dtp_dispatch(rec);
-    }
-    if (!coming) dtp_queue_leave_to_self(q);
+    dtp_queue_publish(q);
+    if (!dtp_dispatch(q->rec)) dtp_queue_leave_to_self(q);
     dtp_queue_leave(q);
 }
 

@@ -110,7 +110,7 @@ typedef struct dtp_submission {
 
 struct dtp_queue {
     dtp_pending_work_t work;
-    dtp_pool_t *rec;   /* retained while open; NULL: the submitter runs items */
+    dtp_pool_t *rec;   /* retained while open */
     const void *owner; /* the engine, as an address; for sync */
     int priority;
     dtp_submission_t *head;

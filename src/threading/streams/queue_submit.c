@@ -43,8 +43,8 @@ static void submit(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     dtp_unlock(&q->order);
     if (idle) {
         if (dtp_queue_turn(q)) dtp_queue_start(q);
-    } else if (DTP_UNLIKELY(q->rec && DTP_LOAD(&q->rec->stranded, relaxed))) {
-        DTP_STORE(&q->rec->stranded, false, relaxed);
+    } else if (DTP_UNLIKELY(DTP_LOAD(&q->rec->stranded, relaxed)) &&
+               DTP_SWAP(&q->rec->stranded, false, seq_cst)) {
         dtp_let_go(q->rec);
     }
 }

@@ -1,103 +1,30 @@
-/* Threads that serve queues without being called by the pool. Those that wait for a queue or an event help meanwhile:
- * they take the pending work of the queue that must make progress and run its items. The state machine stands in
- * queue.h; running and completing items: queue.c.
+/* Threads that serve queues without being called by the pool. The state machine stands in queue.h; running and completing
+ * items: queue.c.
  *
- * Where nobody comes for published work (the pool refuses, or cannot be called from where this thread is),
- * the thread that published it, or that let go of the ticket for which it waits, serves it: at once if it holds
- * nothing, else when it has let go of its ticket, its outermost piece of work and the host (dtp_left_here), one
- * after another and never by recursion. Only a thread whose wait has a limit leaves it stranded (record.h). */
+ * Who waits for a queue or an event helps: it takes the pending work of the queue that must make progress (the leaf) and
+ * runs its items until its wait is over. Where work of a higher priority waits it gives way: back to the FIFO, and a pause
+ * for the thread that comes for that.
+ *
+ * Where nobody comes for published work (the pool refuses, cannot be called from where this thread is, or all its workers
+ * are in tasks of the program), the thread that published it, or that let go of the ticket for which it waits, looks after
+ * it: at once if it holds nothing, else it promises to (dtp_left_here) when it has let go of its ticket, its outermost
+ * piece of work and the host. It serves what is left queue by queue, a few items of each, never by recursion. Until then
+ * the work is stranded (record.h), so that threads that wait for other streams of the pool, or ask, look after it sooner:
+ * what this thread is in may wait for that work.
+ *
+ * A wait serves what is left, too, after its own leaf and while it is not over. What is left then it strands. */
 #include "threading/streams/queue.h"
 
 #include "threading/pools/builtin_pool.h"
 #include "threading/base/sleeper.h"
 
 enum {
+    ITEMS_PER_TURN = 8,
     /* How long a run leaves what it waits for to threads of ours that may be on their way: a run may end at any
-     * moment, and nobody knows how long an item takes. */
+     * moment, and nobody knows how long an item takes. And the pause of who gives way. */
     GRACE_NS = 1000000,
     SLICE_NS = 4000000 /* how long a run that rests for several queues sleeps at one of them */
 };
-
-/* ---- Where nobody comes ------------------------------------------------------------------------------ */
-
-/* Runs items until none is left; true if it stopped after `most`. */
-static bool run_some(dtp_queue_t *q, int most) {
-    int64_t clock_ns = 0;
-    for (int i = 0; i < most; ++i)
-        if (!dtp_queue_run_one(q, &clock_ns)) return false;
-    return true;
-}
-
-/* As somebody whom the pool left alone; what is left then comes after what others left (dtp_ticket_end). */
-static void serve(dtp_queue_t *q) {
-    enum { ITEMS_PER_TURN = 8 };
-    dtp_pool_t *rec = q->rec;
-    if (!rec) {
-        (void)run_some(q, INT_MAX);
-    } else if (dtp_pending_reclaim(rec, &q->work)) { /* else somebody has it, or who ends a ticket looks */
-        if (run_some(q, ITEMS_PER_TURN)) dtp_queue_publish(q);
-        dtp_ticket_end(rec);
-    }
-}
-
-/* The chain is empty. What comes up meanwhile goes to the end of what this thread has promised. */
-static void serve_and_run_left(dtp_queue_t *q, const dtp_chain_t *after) {
-    dtp_chain_t base = {.kind = DTP_CHAIN_CALLBACK};
-    /* Inside a job of the host's loop: dtp_host_call_possible must know. */
-    if (after && after->kind == DTP_CHAIN_HOST_CALL)
-        base = (dtp_chain_t){.rec = after->rec, .kind = after->kind};
-    const dtp_share_t *here = dtp_share_here;
-    dtp_chain_top = &base;
-    dtp_share_here = NULL;
-    if (q) serve(q);
-    while (dtp_left_here) {
-        q = dtp_left_here->next_left;
-        if (q == dtp_left_here) dtp_left_here = NULL;
-        else dtp_left_here->next_left = q->next_left;
-        DTP_STORE(&q->is_left, false, seq_cst);
-        if (dtp_queue_enter(q)) {
-            serve(q);
-            dtp_queue_leave(q);
-        }
-        dtp_queue_release(q);
-    }
-    dtp_share_here = here;
-    dtp_chain_top = NULL;
-}
-
-void dtp_queue_run_left(const dtp_chain_t *after) { serve_and_run_left(NULL, after); }
-
-void dtp_queue_leave_to_self(dtp_queue_t *q) {
-    if (DTP_UNLIKELY(dtp_thread_is_lent) && q->rec) {
-        DTP_STORE(&q->rec->stranded, true, seq_cst);
-        dtp_queue_ring(q);
-        return;
-    }
-    if (!dtp_chain_top) {
-        serve_and_run_left(q, NULL);
-        return;
-    }
-    if (DTP_SWAP(&q->is_left, true, seq_cst)) return; /* another thread has promised */
-    DTP_ADD(&q->refs, 1, relaxed);
-    q->next_left = dtp_left_here ? dtp_left_here->next_left : q;
-    if (dtp_left_here) dtp_left_here->next_left = q;
-    dtp_left_here = q;
-}
-
-void dtp_queue_take_over(dtp_pool_t *rec, const dtp_pending_work_t *except) {
-    if (dtp_pool_dead(rec)) return;
-    dtp_lock(&rec->lock);
-    dtp_pending_work_t *work = rec->fifo[false];
-    if (work && work == except) work = work->next != work ? work->next : work->below;
-    dtp_queue_t *q = (dtp_queue_t *)work;
-    if (q && !dtp_queue_enter(q)) q = NULL;
-    dtp_unlock(&rec->lock);
-    if (!q) return;
-    dtp_queue_leave_to_self(q);
-    dtp_queue_leave(q);
-}
-
-/* ---- Waiting ----------------------------------------------------------------------------------------- */
 
 /* What a thread waits for: an event, or a number of completed items. */
 typedef struct {
@@ -108,6 +35,8 @@ typedef struct {
     const dtp_share_t *share; /* of the run that waits: ends with it; or NULL */
     bool rests;               /* it rests: a poke is as good as the event */
     bool grace;               /* threads of ours come first, for GRACE_NS */
+    uint64_t gave_way;        /* to this work, last (dtp_pending_reclaim) */
+    bool pauses;              /* for GRACE_NS */
 } goal_t;
 
 static bool reached(const goal_t *g) {
@@ -119,27 +48,135 @@ static bool late(const goal_t *g) {
     return (g->until_ns != INT64_MAX && dtp_now_ns() >= g->until_ns) ||
            (g->share && dtp_share_over(g->share));
 }
+static bool is_over(const goal_t *g) { return reached(g) || late(g); }
 
-/* Takes the pending work of q, if it is there and a ticket is free, and runs items until q has completed seq, the
- * goal is reached or it is late; gives the rest back. */
-static bool help(dtp_queue_t *q, uint64_t seq, const goal_t *g) {
+/* ---- Serving ----------------------------------------------------------------------------------------- */
+
+/* A thread that serves holds nothing else, and what its items cause comes to the end of what it has promised. */
+typedef struct {
+    dtp_chain_t chain;
+    const dtp_share_t *here;
+} service_t;
+static void service_begin(service_t *s, const dtp_chain_t *after) {
+    s->chain = (dtp_chain_t){.kind = DTP_CHAIN_CALLBACK};
+    /* Inside a job of the host's loop: dtp_host_call_possible must know. */
+    if (after && after->kind == DTP_CHAIN_HOST_CALL)
+        s->chain = (dtp_chain_t){.rec = after->rec, .kind = after->kind};
+    s->here = dtp_share_here;
+    dtp_chain_top = &s->chain;
+    dtp_share_here = NULL;
+}
+static void service_end(const service_t *s) {
+    dtp_share_here = s->here;
+    dtp_chain_top = NULL;
+}
+
+/* The caller is inside q and has its turn, and a ticket. Runs `most` items at most, until q has completed seq, work of a
+ * higher priority waits, or the wait (NULL: none) is over; then the rest comes after what others left. */
+static void serve(dtp_queue_t *q, uint64_t seq, int most, const goal_t *g) {
     dtp_pool_t *rec = q->rec;
-#ifdef DTP_BREAK_QUEUE_SHARE
-    if (g->share && rec && rec->workers) return false;
-#endif
-    if (!rec || (g->grace && rec->workers) || !dtp_pending_reclaim(rec, &q->work)) return false;
-    bool more;
     int64_t clock_ns = 0;
+    bool more;
     do {
         more = dtp_queue_run_one(q, &clock_ns);
-    } while (more && DTP_LOAD(&q->completed, relaxed) < seq && !reached(g) && !late(g));
+    } while (more && --most && DTP_LOAD(&q->completed, relaxed) < seq && !(g && is_over(g)) &&
+             !dtp_pending_outranks(rec, q->work.priority));
     if (more) dtp_queue_publish(q);
-    if (!dtp_ticket_give(rec)) {
-        /* For what others published meanwhile this thread is the only one known to come, if it has the time. */
-        if (more || late(g)) DTP_STORE(&rec->stranded, true, relaxed);
-        if (!late(g)) dtp_queue_take_over(rec, &q->work);
+    dtp_ticket_end(rec);
+}
+
+/* One turn of the first queue for which nobody waits; false: there is none, or no ticket (then a holder looks). */
+static bool serve_left(dtp_pool_t *rec, const goal_t *g) {
+    dtp_queue_t *q = (dtp_queue_t *)dtp_pending_take_left(rec);
+    if (!q) return false;
+    (void)dtp_queue_enter(q); /* an item is in flight, so it is open */
+    serve(q, UINT64_MAX, ITEMS_PER_TURN, g);
+    dtp_queue_leave(q);
+    return true;
+}
+
+/* ---- Promises ---------------------------------------------------------------------------------------- */
+
+static void promise(dtp_queue_t *q) {
+    if (DTP_SWAP(&q->is_left, true, seq_cst)) return; /* another thread has promised */
+    DTP_ADD(&q->refs, 1, relaxed);
+    q->next_left = dtp_left_here ? dtp_left_here->next_left : q;
+    if (dtp_left_here) dtp_left_here->next_left = q;
+    dtp_left_here = q;
+}
+
+/* Keeps the oldest promise, a turn for the pool of that queue, or leaves it to others; false: there was none. */
+static bool keep_promise(const goal_t *g, bool keep) {
+    dtp_queue_t *last = dtp_left_here, *q = last ? last->next_left : NULL;
+    if (!q) return false;
+    if (q == last) dtp_left_here = NULL;
+    else last->next_left = q->next_left;
+    DTP_STORE(&q->is_left, false, seq_cst);
+    if (dtp_queue_enter(q)) {
+        if (keep) (void)serve_left(q->rec, g);
+        else dtp_pool_strand(q->rec);
+        dtp_queue_leave(q);
     }
-    dtp_look_at_left(NULL);
+    dtp_queue_release(q);
+    return true;
+}
+
+void dtp_queue_run_left(const dtp_chain_t *after) {
+    service_t s;
+    service_begin(&s, after);
+    while (keep_promise(NULL, true)) continue;
+    service_end(&s);
+}
+
+void dtp_queue_leave_to_self(dtp_queue_t *q) {
+    if (dtp_chain_top || DTP_UNLIKELY(dtp_thread_is_lent)) {
+#ifndef DTP_BREAK_QUEUE_LEFT
+        dtp_pool_strand(q->rec);
+#endif
+        if (dtp_thread_is_lent) dtp_queue_ring(q);
+        else promise(q);
+        return;
+    }
+    service_t s;
+    service_begin(&s, NULL);
+    (void)serve_left(q->rec, NULL);
+    while (keep_promise(NULL, true)) continue;
+    service_end(&s);
+}
+
+void dtp_queue_take_over(dtp_pool_t *rec) {
+    if (dtp_pool_dead(rec)) return;
+    dtp_lock(&rec->lock);
+    dtp_queue_t *q = (dtp_queue_t *)rec->fifo[false];
+    if (q && !dtp_queue_enter(q)) q = NULL;
+    dtp_unlock(&rec->lock);
+    if (!q) return;
+    dtp_queue_leave_to_self(q);
+    dtp_queue_leave(q);
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------- */
+
+/* Serves q, if it waits for a ticket and there is one, for the wait. */
+static bool help(dtp_queue_t *q, uint64_t seq, goal_t *g) {
+    dtp_pool_t *rec = q->rec;
+#ifdef DTP_BREAK_QUEUE_SHARE
+    if (g->share && rec->workers) return false;
+#endif
+    if (g->grace && rec->workers) return false;
+    const uint64_t gave_way = g->gave_way;
+    if (!dtp_pending_reclaim(rec, &q->work, &g->gave_way)) {
+        g->pauses = g->gave_way != gave_way;
+        return false;
+    }
+    serve(q, seq, INT_MAX, g);
+    return true;
+}
+
+/* What is stranded is this thread's now, which waits or asks; false: nothing is. */
+static bool look_after(dtp_pool_t *rec, const goal_t *g) {
+    if (!DTP_LOAD(&rec->stranded, relaxed) || !DTP_SWAP(&rec->stranded, false, seq_cst)) return false;
+    if (dtp_pool_is_away(rec) && !serve_left(rec, g)) (void)dtp_dispatch(rec);
     return true;
 }
 
@@ -147,13 +184,17 @@ static bool help(dtp_queue_t *q, uint64_t seq, const goal_t *g) {
 static void pass_on(dtp_queue_t *q) {
     dtp_pool_t *rec = q->rec;
 #ifdef DTP_BREAK_QUEUE_PASS_ON
-    rec = NULL;
+    return;
 #endif
 #ifdef DTP_BREAK_QUEUE_LATE_HINT
-    if (rec && rec->workers) return;
+    if (rec->workers) return;
 #endif
-    if (!rec || DTP_LOAD(&q->work.state, seq_cst) > DTP_PENDING_HINT) return;
-    if (DTP_LOAD(&q->count, relaxed) > 0 && !dtp_dispatch(rec)) DTP_STORE(&rec->stranded, true, relaxed);
+    if (DTP_LOAD(&q->work.state, seq_cst) > DTP_PENDING_HINT) return;
+    if (DTP_LOAD(&q->count, relaxed) > 0 && !dtp_dispatch(rec)) dtp_pool_strand(rec);
+}
+/* The same of what is stranded. */
+static void pass_on_stranded(dtp_pool_t *rec) {
+    if (DTP_LOAD(&rec->stranded, relaxed) && DTP_SWAP(&rec->stranded, false, seq_cst)) dtp_pool_strand(rec);
 }
 
 /* Follows the events that queues are parked on. The caller is inside the goal's queue, and must leave the
@@ -178,6 +219,25 @@ static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
     return leaf;
 }
 
+/* Sleeps on the bell of the leaf, if it is still `bell`. Who strands work of its pool, or of the goal's, rings it. */
+static void wait_asleep(const goal_t *g, dtp_queue_t *leaf, uint32_t bell, int64_t left_ns) {
+    dtp_pool_t *const rec[] = {leaf->rec, g->queue->rec};
+    const int pools = rec[0] == rec[1] ? 1 : 2;
+    dtp_waiter_t self[2];
+    bool sleeps = left_ns > 0;
+    for (int i = 0; i < pools; ++i) {
+        self[i].work = &leaf->work;
+        if (!dtp_pool_wait_in(rec[i], &self[i])) sleeps = false;
+    }
+#ifdef DTP_BREAK_QUEUE_STRANDED
+    sleeps = left_ns > 0;
+#endif
+    if (sleeps)
+        dtp_sleep_or_rest(g->share, &leaf->bell, bell, bell + 1, left_ns == INT64_MAX ? -1 : left_ns,
+                          g->rests);
+    for (int i = 0; i < pools; ++i) dtp_pool_wait_out(rec[i], &self[i]);
+}
+
 /* One round: helps, or sleeps until something changed; true if it was the last one. */
 static bool wait_round(goal_t *g) {
     uint64_t seq;
@@ -199,7 +259,8 @@ static bool wait_round(goal_t *g) {
     }
     DTP_JOLT();
     int64_t until_ns = INT64_MAX;
-    bool go_on = reached(g) || help(leaf, seq, g) || dtp_queue_end_late(leaf, &until_ns);
+    bool go_on = reached(g) || help(leaf, seq, g) || keep_promise(g, true) || look_after(leaf->rec, g) ||
+                 look_after(g->queue->rec, g) || dtp_queue_end_late(leaf, &until_ns);
     if (!go_on && leaf != g->queue) go_on = DTP_LOAD(&leaf->completed, seq_cst) >= seq;
     if (!go_on) {
         dtp_event_t *deeper = dtp_queue_parked_event(leaf);
@@ -209,16 +270,26 @@ static bool wait_round(goal_t *g) {
     if (!go_on) {
         if (g->until_ns < until_ns) until_ns = g->until_ns;
         int64_t left = until_ns == INT64_MAX ? INT64_MAX : dtp_max64(until_ns - dtp_now_ns(), 0);
-        if (g->grace && leaf->rec && leaf->rec->workers && left > GRACE_NS) left = GRACE_NS;
-        if (left > 0)
-            dtp_sleep_or_rest(g->share, &leaf->bell, bell, bell + 1, left == INT64_MAX ? -1 : left, g->rests);
-        g->grace = false;
+        if ((g->pauses || (g->grace && leaf->rec->workers)) && left > GRACE_NS) left = GRACE_NS;
+        wait_asleep(g, leaf, bell, left);
+        g->grace = g->pauses = false;
     }
     DTP_SUB(&leaf->waiters, 1, seq_cst);
-    const bool over = reached(g) || late(g);
+    const bool over = is_over(g);
     if (over || leaf != g->queue) pass_on(leaf);
+    if (over) pass_on_stranded(leaf->rec);
     dtp_queue_leave(leaf);
     return over;
+}
+
+/* Until the wait is over, or for one round. */
+static void wait_rounds(goal_t *g, bool one) {
+    service_t s;
+    service_begin(&s, NULL);
+    while (!wait_round(g) && !one) continue;
+    while (keep_promise(NULL, false)) continue;
+    pass_on_stranded(g->queue->rec);
+    service_end(&s);
 }
 
 static dnnl_tp_status_t wait_for(goal_t *g) {
@@ -228,23 +299,20 @@ static dnnl_tp_status_t wait_for(goal_t *g) {
         return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
     if (!dtp_queue_enter(g->queue)) return dnnl_tp_success; /* closed: drained */
     dnnl_tp_status_t status = dnnl_tp_success;
-    if (late(g)) {
-        dtp_queue_drive(g->queue);
-    } else {
-        while (!wait_round(g)) continue;
-    }
+    if (late(g)) dtp_queue_drive(g->queue);
+    else wait_rounds(g, false);
     if (!reached(g)) status = dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "items are left");
     dtp_queue_leave(g->queue);
     return status;
 }
 
 dnnl_tp_status_t dtp_queue_wait_seq(dtp_queue_t *q, uint64_t seq, int64_t until_ns) {
-    goal_t g = {q, seq, NULL, until_ns, NULL, false, false};
+    goal_t g = {.queue = q, .seq = seq, .until_ns = until_ns};
     return wait_for(&g);
 }
 
 dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *q, dtp_event_t *event, int64_t until_ns) {
-    goal_t g = {q, event->seq, event, until_ns, NULL, false, false};
+    goal_t g = {.queue = q, .seq = event->seq, .event = event, .until_ns = until_ns};
     return wait_for(&g);
 }
 
@@ -259,11 +327,12 @@ static dnnl_tp_status_t wait_for_result(goal_t *g) {
 
 dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *q, int64_t timeout_ns) {
     return wait_for_result(
-        &(goal_t){q, DTP_LOAD(&q->submitted, relaxed), NULL, dtp_until_ns(timeout_ns), NULL, false, false});
+        &(goal_t){.queue = q, .seq = DTP_LOAD(&q->submitted, relaxed), .until_ns = dtp_until_ns(timeout_ns)});
 }
 
 dnnl_tp_status_t dtp_queue_wait_earlier(dtp_queue_t *q, uint64_t seq, const dtp_share_t *share) {
-    return wait_for_result(&(goal_t){q, seq, NULL, INT64_MAX, share, false, true});
+    return wait_for_result(
+        &(goal_t){.queue = q, .seq = seq, .until_ns = INT64_MAX, .share = share, .grace = true});
 }
 
 void dtp_queue_rest(const dtp_share_t *share) {
@@ -277,9 +346,15 @@ void dtp_queue_rest(const dtp_share_t *share) {
         q = NULL;
 #endif
         if (q && !dtp_queue_dead(q) && dtp_queue_enter(q)) {
-            goal_t g = {q, event->seq, event, INT64_MAX, share, true, turn == 0};
+            goal_t g = {.queue = q,
+                        .seq = event->seq,
+                        .event = event,
+                        .until_ns = INT64_MAX,
+                        .share = share,
+                        .rests = true,
+                        .grace = turn == 0};
             if (several) g.until_ns = dtp_now_ns() + SLICE_NS;
-            while (!wait_round(&g) && !several) continue;
+            wait_rounds(&g, several);
             dtp_queue_leave(q);
         } else { /* a poke comes by itself */
             _Atomic uint32_t bell = 0;
@@ -291,20 +366,22 @@ void dtp_queue_rest(const dtp_share_t *share) {
 
 void dtp_queue_drive(dtp_queue_t *q) {
     if (dtp_chain_top || dtp_queue_dead(q) || !dtp_queue_enter(q)) return;
-    goal_t g = {q, UINT64_MAX, NULL, INT64_MIN + 1, NULL, false, false};
+    service_t s;
+    service_begin(&s, NULL);
+    goal_t g = {.queue = q, .seq = UINT64_MAX, .until_ns = INT64_MIN + 1};
     uint64_t seq;
+    int64_t until_ns;
     dtp_queue_t *leaf = find_leaf(&g, &seq);
     dtp_pool_t *rec = leaf->rec;
-    int64_t until_ns;
     (void)dtp_queue_end_late(leaf, &until_ns);
-    bool published =
-        DTP_LOAD(&leaf->work.state, relaxed) <= DTP_PENDING_HINT && DTP_LOAD(&leaf->count, relaxed) > 0;
+    bool left = DTP_LOAD(&rec->stranded, relaxed) && DTP_SWAP(&rec->stranded, false, seq_cst);
     /* Other pools send a thread by themselves. */
-    if (rec && !rec->workers && ((published && !rec->form_s) || DTP_LOAD(&rec->stranded, relaxed))) {
-        DTP_STORE(&rec->stranded, false, relaxed);
-        if (!dtp_dispatch(rec) && !help(leaf, 0, &g)) DTP_STORE(&rec->stranded, true, relaxed);
-    }
+    if (DTP_LOAD(&leaf->work.state, relaxed) <= DTP_PENDING_HINT && DTP_LOAD(&leaf->count, relaxed) > 0)
+        left |= rec->workers ? dtp_workers_are_away(rec) : !rec->form_s;
+    if (left && dtp_pool_is_away(rec) && !help(leaf, 0, &g) && !serve_left(rec, &g)) (void)dtp_dispatch(rec);
     dtp_queue_leave(leaf);
+    while (keep_promise(NULL, false)) continue;
+    service_end(&s);
     dtp_queue_leave(q);
 }
 
