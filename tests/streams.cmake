@@ -30,7 +30,7 @@ endfunction()
 stress(stream_stress 300 2000 SOURCES streams/queue.c streams/queue_events.c streams/queue_submit.c streams/queue_wait.c streams/event.c
   RULES QUEUE_GENERATION QUEUE_CANCEL QUEUE_DUMMY)
 if(DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
-  stress(pool_stress 20 2000 SOURCES loops/shared_loop.c pools/ticket.c pools/admission.c pools/lane.c
+  stress(pool_stress 20 2000 SOURCES loops/shared_loop.c pools/ticket.c pools/fifo.c pools/admission.c pools/lane.c
       pools/builtin_pool.c streams/event.c
     RULES LOOP_CLAIM LOOP_WAIT LOOP_BELL TICKET_END TICKET_CAS LANE_USED LANE_CLOSE SLEEP_LOOK TASK_DRAIN EVENT_WAKE EVENT_OPEN
     EVENT_QUERY)

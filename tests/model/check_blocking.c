@@ -5,6 +5,8 @@
  * the ticket meanwhile. */
 #include "threading/pools/ticket.c"
 
+#include "threading/pools/fifo.c"
+
 #include "threading/pools/admission.c"
 
 #include "threading/pools/lane.c"
@@ -34,6 +36,7 @@ bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
     return false;
 }
 void dtp_builtin_thread_in(void) {}
+void dtp_block_host_signals(sigset_t *before) { (void)before; }
 void dtp_builtin_thread_out(dtp_pool_t *pool) { (void)pool; }
 
 /* ---- The program: its operators that pend are closures that block ------------------------------------- */

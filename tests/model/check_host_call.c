@@ -7,6 +7,8 @@
 
 #include "threading/pools/ticket.c"
 
+#include "threading/pools/fifo.c"
+
 #include "threading/pools/admission.c"
 
 #include "threading/pools/lane.c"

@@ -7,6 +7,8 @@ static int64_t lane_ns;
 
 #include "threading/pools/ticket.c"
 
+#include "threading/pools/fifo.c"
+
 #include "threading/pools/admission.c"
 
 #include "threading/pools/lane.c"

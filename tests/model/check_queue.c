@@ -1,78 +1,10 @@
 /* In-order queues (src/threading/streams/queue.c): push, turn, start, complete, poison and reset, items that wait for
  * events, waiting threads that help, and closing. Nothing is lost, nothing runs twice or out of order, blocks
- * are recycled once and never used afterwards. */
-#include "common/base/object.c"
+ * are recycled once and never used afterwards. What nobody comes for: check_left.c. */
+#include "model/queues.h"
 
-#include "threading/pools/ticket.c"
-
-#include "threading/pools/admission.c"
-
-#include "threading/pools/lane.c"
-
-#include "threading/streams/event.c"
-
-#include "threading/streams/queue.c"
-#include "threading/streams/queue_events.c"
-#include "threading/streams/queue_submit.c"
-
-#include "threading/streams/wait.c"
-#include "threading/streams/queue_wait.c"
-
-#include "model/no_blocking.h"
-#include "model/no_helpers.h"
-#include "model/no_shared_loops.h"
-#include "model/no_host_calls.h"
-#include "model/one_worker.h"
-#include "model/product.h"
-
-/* ---- What they call ---------------------------------------------------------------------------------- */
-
-void dtp_pool_retain(dtp_pool_t *pool) { (void)pool; }
-void dtp_pool_release(dtp_pool_t *pool) { (void)pool; }
-void dtp_sync_add(dtp_queue_t *queue) { (void)queue; }
-void dtp_sync_remove(dtp_queue_t *queue) { (void)queue; }
-
-/* ---- Items ------------------------------------------------------------------------------------------- */
-enum { ITEMS = 3 };
-typedef struct {
-    dtp_submission_t base;
-    int number;
-    dnnl_tp_status_t answer;
-    int payload;
-} model_item_t;
-static dtp_queue_t *queue, *other;
-static model_item_t *items[ITEMS];
-static int runs[ITEMS], skips[ITEMS], recycled[ITEMS], order, shared, closings, closed;
-static dtp_event_t *gate; /* a host event */
 static _Atomic uint32_t no_stop;
-static bool any_order; /* of items, which several threads submit */
 
-static dnnl_tp_status_t item_run(dtp_submission_t *base, const dtp_parallel_t *par) {
-    model_item_t *item = (model_item_t *)base;
-    mc_read(&item->payload);
-    if (!worker_is_away || !other) mc_write(&shared); /* one item after another */
-    MC_CHECK(item->number == order || worker_is_away || any_order); /* the worker is away: two queues side by side */
-    if (any_order && item->number == 1) MC_CHECK(runs[0] == 1);
-    ++order;
-    if (!par) {
-        ++skips[item->number];
-        mc_hit("skipped");
-        return dnnl_tp_success;
-    }
-    ++runs[item->number];
-    if (mc_self() == 0) mc_hit("a waiting thread helped");
-    return item->answer;
-}
-static void item_recycle(dtp_submission_t *base) {
-    model_item_t *item = (model_item_t *)base;
-    ++recycled[item->number];
-    mc_free(item);
-}
-static void submit_item(int i) {
-    model_item_t *item = items[i];
-    mc_write(&item->payload);
-    MC_CHECK(dtp_queue_submit(queue, &item->base) == dnnl_tp_success);
-}
 /* The item waits for *event, if there is one, and becomes it. */
 static void submit_after(dtp_queue_t *q, int i, dtp_event_t **event) {
     model_item_t *item = items[i];
@@ -326,155 +258,12 @@ static void resting_run(void *arg) {
     leave_and_close();
 }
 
-/* ---- A pool on which nobody comes -------------------------------------------------------------------- */
-static _Atomic int over;
-static bool submits_inside;
-
-/* Without a wait, which would help: what was submitted has run when the last thread has let go of everything. */
-static void leave_behind(void) {
-    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
-    MC_CHECK(DTP_LOAD(&queue->completed, relaxed) == 1);
-    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
-    dtp_object_release(gate);
-    dtp_object_release(gate);
-}
-static void hold_body(void *arg, const dtp_parallel_t *par) {
-    (void)arg, (void)par;
-    if (submits_inside) submit_item(0);
-}
-static void holder(void *arg) {
-    (void)arg;
-    MC_CHECK(dtp_pool_run(rec, 1, true, hold_body, NULL) == dnnl_tp_success);
-    if (runs[0] && !submits_inside) mc_hit("who held the ticket ran the item");
-    atomic_store_explicit(&over, 1, memory_order_release);
-    leave_behind();
-}
-static void passer_by(void *arg) {
-    (void)arg;
-    if (!submits_inside) submit_item(0);
-    else MC_CHECK(dtp_pool_run(rec, 1, true, hold_nothing, NULL) == dnnl_tp_success);
-    leave_behind();
-}
-/* Gives up at any time; then one look at the queue is enough. */
-static void hasty_passer_by(void *arg) {
-    (void)arg;
-    submit_item(0);
-    enum { LOOKS_AT_THE_CLOCK = 4 };
-    if (dtp_queue_wait(queue, (int64_t)LOOKS_AT_THE_CLOCK << 30) == dnnl_tp_timed_out) {
-        mc_hit("a wait timed out");
-        while (!atomic_load_explicit(&over, memory_order_acquire)) mc_yield();
-        bool idle = false;
-        MC_CHECK(dtp_queue_query(queue, &idle) == dnnl_tp_success);
-        MC_CHECK(idle);
-    }
-    leave_behind();
-}
-
-/* A run with a token, which is fired at any time; the ticket is held until the run has ended. */
-static struct {
-    dtp_lock_t lock; /* of the token */
-    bool linked;
-    _Atomic uint32_t stop, ended;
-    dtp_sleeper_t sleeper;
-    dtp_share_t share;
-} token;
-static dnnl_tp_status_t token_run(dtp_submission_t *base, const dtp_parallel_t *par) {
-    model_item_t *item = (model_item_t *)base;
-    mc_read(&item->payload);
-    ++order;
-    ++runs[item->number];
-    mc_hit(par ? "the run had a ticket" : "the run ended without a ticket");
-    dtp_queue_run_ends(queue, base);
-    dtp_lock(&token.lock);
-    token.linked = false;
-    dtp_unlock(&token.lock);
-    atomic_store_explicit(&token.ended, 1, memory_order_seq_cst);
-    dtp_futex_wake(&token.ended, INT_MAX);
-    return atomic_load_explicit(&token.stop, memory_order_relaxed) ? dnnl_tp_cancelled : dnnl_tp_success;
-}
-static void hold_until_ended(void *arg, const dtp_parallel_t *par) {
-    (void)arg, (void)par;
-    while (!atomic_load_explicit(&token.ended, memory_order_seq_cst)) dtp_futex_wait(&token.ended, 0, -1);
-}
-static void holds_until_ended(void *arg) {
-    (void)arg;
-    MC_CHECK(dtp_pool_run(rec, 1, true, hold_until_ended, NULL) == dnnl_tp_success);
-    leave_behind();
-}
-static void submits_run(void *arg) {
-    (void)arg;
-    submit_item(0);
-    leave_behind();
-}
-static void fires_token(void *arg) {
-    (void)arg;
-    dtp_resume_t resume = {NULL, NULL};
-    dtp_lock(&token.lock);
-    if (token.linked) {
-        atomic_store_explicit(&token.stop, 1, memory_order_seq_cst);
-        resume = dtp_sleeper_end(&token.sleeper);
-    }
-    dtp_unlock(&token.lock);
-    dtp_resume(resume);
-    leave_behind();
-}
-
-static void setup(void (*const fns[])(void *), int n, int n_items) {
-    enum { TEAMS = 3 };
-    rec = mc_alloc(sizeof *rec + sizeof(dtp_team_t) * TEAMS);
-    rec->num_threads = 1;
-    rec->n_teams = TEAMS;
-    rec->teams = (dtp_team_t *)(rec + 1);
-    rec->workers = (struct dtp_worker *)rec; /* only told from NULL */
-    worker_bell = 0;
-    left = n - 1;
-    order = shared = closings = closed = 0;
-    memset(runs, 0, sizeof runs);
-    memset(skips, 0, sizeof skips);
-    memset(recycled, 0, sizeof recycled);
-    live_objects = 0;
-    over = 0;
-    submits_inside = worker_is_away = any_order = false;
-    for (int i = 0; i < n_items; ++i) {
-        items[i] = mc_alloc(sizeof *items[i]);
-        items[i]->number = i;
-        items[i]->base.num_threads = 1;
-        items[i]->base.run = item_run;
-        items[i]->base.recycle = item_recycle;
-    }
-    (void)dtp_event_create(&gate, &dtp_host_event, NULL, 0);
-    gate->host = true;
-    gate->obj.refs = 2; /* of the submitter and of the signaller */
-    (void)dtp_queue_create(&queue, rec, NULL, 0);
-    other = NULL;
-    mc_ignore(&rec->peak, sizeof rec->peak);
-    mc_ignore(&rec->peak_time, sizeof rec->peak_time);
-    mc_ignore(rec->teams, sizeof(dtp_team_t) * TEAMS);
-    mc_ignore(&rec->max_running, sizeof rec->max_running);
-    mc_ignore(rec->counts, sizeof rec->counts);
-    mc_ignore(&live_objects, sizeof live_objects);
-    mc_ignore(&dtp_fork_generation, sizeof dtp_fork_generation);
-    mc_thread_local((void **)&dtp_chain_top);
-    mc_thread_local((void **)&dtp_left_here);
-    dtp_chain_top = NULL;
-    dtp_left_here = NULL;
-    for (int i = 0; i < n; ++i) mc_thread(fns[i], NULL);
-}
 /* Where not all items are submitted. */
 static void end_of_some(void) {
     MC_CHECK(rec->adm == 0 && !rec->n_waiting);
     for (int i = 0; i < ITEMS; ++i) MC_CHECK(runs[i] + skips[i] <= 1 && recycled[i] <= 1);
     MC_CHECK(runs[0] == 1 && recycled[0] == 1 && runs[2] == 1 && recycled[2] == 1);
 }
-static void end(void) {
-    MC_CHECK(rec->adm == 0 && !rec->n_waiting && closed == closings);
-    for (int i = 0; i < order; ++i) MC_CHECK(runs[i] + skips[i] == 1 && recycled[i] == 1);
-}
-#define SETUP(name, n_items, ...)                             \
-    static void name(void) {                                  \
-        void (*const fns[])(void *) = {__VA_ARGS__};          \
-        setup(fns, (int)(sizeof fns / sizeof *fns), n_items); \
-    }
 SETUP(push, 2, submitter, worker)
 SETUP(close_inside, 2, closing_inside, worker)
 SETUP(reset_queue, 3, resetting_submitter, worker)
@@ -523,37 +312,6 @@ static void run_comes_after(void) {
 static void run_rests(void) {
     void (*const fns[])(void *) = {resting_run, ticket_holder};
     worker_away(fns, 2);
-}
-static void nobody_comes(void (*const fns[])(void *)) {
-    setup(fns, 2, 1);
-    left = 2;
-    rec->workers = NULL;
-    rec->form_s = true;
-}
-static void left_behind(void) {
-    void (*const fns[])(void *) = {holder, passer_by};
-    nobody_comes(fns);
-}
-static void left_inside(void) {
-    left_behind();
-    submits_inside = true;
-}
-static void given_up(void) {
-    void (*const fns[])(void *) = {holder, hasty_passer_by};
-    nobody_comes(fns);
-}
-static void cancelled_run(void) {
-    void (*const fns[])(void *) = {submits_run, holds_until_ended, fires_token};
-    setup(fns, 3, 1);
-    left = 3;
-    rec->workers = NULL;
-    rec->form_s = true;
-    memset(&token, 0, sizeof token);
-    token.linked = token.sleeper.has_token = true;
-    token.share = (dtp_share_t){.stop = &token.stop, .sleeper = &token.sleeper};
-    items[0]->base.whole_run = true;
-    items[0]->base.share = &token.share;
-    items[0]->base.run = token_run;
 }
 SETUP(gated, 2, gated_submitter, signaller, worker)
 SETUP(gated_failing, 2, gated_failing_submitter, signaller, worker)
@@ -604,21 +362,6 @@ int main(int argc, char **argv) {
          .preemptions = 2,
          .reach = {"the place was needed"}},
         {.name = "two queues in turns", .setup = ping_pong, .end = end, .preemptions = 2},
-        {.name = "left to who holds the ticket",
-         .setup = left_behind,
-         .end = end,
-         .reach = {"who held the ticket ran the item"}},
-        {.name = "left by a run to itself", .setup = left_inside, .end = end, .preemptions = 3},
-        {.name = "a wait gives up",
-         .setup = given_up,
-         .end = end,
-         .preemptions = 4,
-         .reach = {"a wait timed out"}},
-        {.name = "a run is cancelled",
-         .setup = cancelled_run,
-         .end = end,
-         .preemptions = 2,
-         .reach = {"the run had a ticket", "the run ended without a ticket"}},
         {.name = "a waiting item is skipped",
          .setup = gated_failing,
          .end = end,

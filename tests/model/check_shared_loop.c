@@ -3,6 +3,8 @@
  * threads have one slot, and what the joiners wrote is the opener's when the loop returns. */
 #include "threading/pools/ticket.c"
 
+#include "threading/pools/fifo.c"
+
 #include "threading/pools/admission.c"
 
 #include "threading/pools/lane.c"

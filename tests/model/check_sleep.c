@@ -3,6 +3,8 @@
  * all is done or with tasks in its queue. */
 #include "threading/pools/ticket.c"
 
+#include "threading/pools/fifo.c"
+
 #include "threading/pools/admission.c"
 
 #include "threading/pools/lane.c"

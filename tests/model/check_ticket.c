@@ -2,6 +2,8 @@
  * and joiners at once, no run waits while a ticket is free, each runs exactly once. */
 #include "threading/pools/ticket.c"
 
+#include "threading/pools/fifo.c"
+
 #include "threading/pools/admission.c"
 
 #include "threading/pools/lane.c"

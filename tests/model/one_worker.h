@@ -17,12 +17,12 @@ bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
     dtp_futex_wake(&worker_bell, 1);
     return true;
 }
-static void leave(void) {
+static __attribute__((unused)) void leave(void) {
     if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
     atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
     dtp_futex_wake(&worker_bell, 1);
 }
-static void worker(void *arg) {
+static __attribute__((unused)) void worker(void *arg) {
     (void)arg;
     for (;;) {
         uint32_t bell = atomic_load_explicit(&worker_bell, memory_order_seq_cst);

@@ -1,4 +1,4 @@
-/* Runs: one graph execution each, admitted by tickets; and the FIFO of work that waits for one.
+/* Runs: one graph execution each, admitted by tickets. The FIFO of work that waits for one: fifo.c.
  *
  * A run executes on its caller while a ticket is free. Otherwise it is published as pending work and its caller
  * sleeps:
@@ -12,7 +12,6 @@
  * thread of the host has published and sleeps). A thread of the pool that finishes a piece of it keeps its ticket
  * for the next one: handing it to a sleeping client costs a fifth of the throughput. */
 #include "threading/pools/builtin_pool.h"
-#include "threading/pools/fifo.h"
 #include "threading/pools/helpers.h"
 #include "threading/pools/lane.h"
 #include "threading/base/sleeper.h"
@@ -29,252 +28,6 @@ typedef struct {
     void *arg;
     int num_threads;
 } run_t;
-
-/* ---- The FIFO ---------------------------------------------------------------------------------------- */
-
-void dtp_door_update(dtp_pool_t *rec) {
-    bool attention = rec->n_waiting || rec->task_head != rec->task_tail || atomic_load(&rec->ending);
-    if (attention) atomic_fetch_or_explicit(&rec->loop[0].door, DTP_DOOR_ATTENTION, memory_order_seq_cst);
-    else atomic_fetch_and_explicit(&rec->loop[0].door, ~DTP_DOOR_ATTENTION, memory_order_relaxed);
-}
-
-static void count_short(dtp_pool_t *rec, const dtp_pending_work_t *work, int change) {
-    if (!work->ns) return;
-    const uint32_t n = atomic_load_explicit(&rec->front.n_short, memory_order_relaxed);
-    atomic_store_explicit(&rec->front.n_short, n + (uint32_t)change, memory_order_relaxed);
-}
-
-/* Its count in adm was taken back. */
-static void pending_remove(dtp_pool_t *rec, dtp_pending_work_t *work) {
-    dtp_fifo_remove(rec, work);
-    --rec->n_waiting;
-    count_short(rec, work, -1);
-    work->linked = false;
-    atomic_store_explicit(&work->state, DTP_PENDING_TAKEN, memory_order_relaxed);
-    dtp_door_update(rec);
-}
-
-void dtp_pending_unlink(dtp_pool_t *rec, dtp_pending_work_t *work) {
-    if (rec->n_waiting <= DTP_WAITING_COUNTED)
-        atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_relaxed);
-    pending_remove(rec, work);
-}
-
-void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work) {
-    /* Threads that come back to what they left are before all others. */
-    if (work->priority == DTP_TICKET_BACK && work->kind != DTP_PENDING_TICKET) --work->priority;
-    dtp_lock(&rec->lock);
-    atomic_store_explicit(&work->state, DTP_PENDING_PUBLISHED, memory_order_relaxed);
-    work->linked = true;
-    work->number = ++rec->n_published;
-    dtp_fifo_append(rec, work, work->kind != DTP_PENDING_QUEUE || dtp_queue_is_awaited(work));
-    count_short(rec, work, 1);
-    const uint64_t one = rec->n_waiting++ < DTP_WAITING_COUNTED ? DTP_ADM_WAITING : 0;
-    uint64_t a = atomic_fetch_add_explicit(&rec->adm, one, memory_order_seq_cst);
-    dtp_ticket_note_runs(rec, a + one);
-    dtp_door_update(rec);
-    dtp_unlock(&rec->lock);
-}
-
-bool dtp_pending_outranks(dtp_pool_t *rec, int priority) {
-    if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return false;
-    dtp_lock(&rec->lock);
-    const dtp_pending_work_t *first = dtp_fifo_first(rec);
-    const bool outranks = first && first->priority > priority;
-    dtp_unlock(&rec->lock);
-#ifdef DTP_BREAK_QUEUE_OUTRANKED
-    return false;
-#endif
-    return outranks;
-}
-
-bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work, uint64_t *gave_way) {
-    dtp_lock(&rec->lock);
-    bool mine = work->linked;
-    if (mine && gave_way) {
-        const dtp_pending_work_t *first = dtp_fifo_first(rec);
-        mine = first->priority <= work->priority || first->number == *gave_way;
-        if (!mine) *gave_way = first->number;
-    }
-    mine = mine && dtp_ticket_run(rec, false, true);
-    if (mine) {
-        pending_remove(rec, work);
-    } else if (work->linked && !work->attended) { /* whose thread is going to sleep now */
-        dtp_fifo_remove(rec, work);
-        dtp_fifo_append(rec, work, true);
-    }
-    dtp_unlock(&rec->lock);
-    return mine;
-}
-
-/* Which pending work a thread may take: any, or that of one run. */
-typedef struct {
-    bool any;
-    const void *cookie;
-} pending_filter_t;
-
-/* The first pending work, with a ticket for it. */
-static dtp_pending_work_t *pending_take(dtp_pool_t *rec, bool from_joiner, pending_filter_t filter) {
-    dtp_lock(&rec->lock);
-    dtp_pending_work_t *work = filter.any ? dtp_fifo_first(rec) : dtp_fifo_first_of(rec, filter.cookie);
-    if (work && dtp_ticket_run(rec, from_joiner, true)) pending_remove(rec, work);
-    else work = NULL;
-    dtp_unlock(&rec->lock);
-    return work;
-}
-
-dtp_pending_work_t *dtp_pending_take_left(dtp_pool_t *rec) {
-    dtp_lock(&rec->lock);
-    dtp_pending_work_t *work = rec->fifo[false];
-    if (work && dtp_ticket_run(rec, false, true)) pending_remove(rec, work);
-    else work = NULL;
-    dtp_unlock(&rec->lock);
-    return work;
-}
-
-/* The next pending work for a thread that keeps its run's ticket. */
-static dtp_pending_work_t *pending_next(dtp_pool_t *rec) {
-    if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return NULL;
-    dtp_lock(&rec->lock);
-    dtp_pending_work_t *work = dtp_fifo_first(rec);
-    if (work) dtp_pending_unlink(rec, work);
-    dtp_unlock(&rec->lock);
-    return work;
-}
-
-/* A host may take its time in schedule. */
-void dtp_pending_settle(dtp_pending_work_t *work) {
-    for (int i = 0; i < DTP_SPINS(100); ++i) {
-        if (!atomic_load_explicit(&work->calling, memory_order_acquire)) return;
-        dtp_pause();
-    }
-    uint32_t calls = atomic_fetch_or_explicit(&work->calling, DTP_PENDING_SETTLES, memory_order_acquire);
-    for (calls |= DTP_PENDING_SETTLES; calls != DTP_PENDING_SETTLES;
-         calls = atomic_load_explicit(&work->calling, memory_order_acquire))
-        dtp_futex_wait(&work->calling, calls, -1);
-    atomic_fetch_and_explicit(&work->calling, ~DTP_PENDING_SETTLES, memory_order_relaxed);
-}
-
-/* A call of schedule for pending work has returned; who settles may free it at once. */
-static void pending_called(dtp_pending_work_t *work) {
-    const uint32_t calls = atomic_fetch_sub_explicit(&work->calling, 1, memory_order_release);
-#ifdef DTP_BREAK_PENDING_SETTLE
-    return;
-#endif
-    if (calls == (DTP_PENDING_SETTLES | 1)) dtp_futex_wake(&work->calling, 1);
-}
-
-/* The ticket that this thread has taken for work belongs to the thread that sleeps on it, which may be gone at
- * once. */
-static void hand_over(dtp_pending_work_t *work) {
-    atomic_store_explicit(&work->state, DTP_PENDING_DONE, memory_order_release);
-    dtp_futex_wake(&work->state, 1);
-}
-
-/* A thread that waits for nothing but a ticket gets a free one: false if none is first, or no ticket is free.
- */
-static bool grant(dtp_pool_t *rec) {
-    dtp_lock(&rec->lock);
-    dtp_pending_work_t *work = dtp_fifo_first(rec);
-    bool granted = work && work->kind == DTP_PENDING_TICKET && dtp_ticket_run(rec, false, true);
-    if (granted) {
-        pending_remove(rec, work);
-        hand_over(work);
-    }
-    dtp_unlock(&rec->lock);
-    return granted;
-}
-
-/* Asks the pool for a thread for the first pending work, where there is a ticket for one. */
-typedef enum { POOL_COMES, POOL_WAS_CALLED, POOL_IS_AWAY } answer_t;
-static answer_t call_pool(dtp_pool_t *rec) {
-    uint64_t a;
-    do {
-        a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
-        if (!dtp_adm_waiting(a) || dtp_pool_dead(rec)) return POOL_COMES;
-        if (dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads)
-            return POOL_COMES; /* their holders look at the end */
-    } while (atomic_load_explicit(&rec->wants_back, memory_order_relaxed) && grant(rec));
-    if (rec->workers) {
-        if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return POOL_COMES; /* our own thread */
-        /* None sleeps, and each looks before it does. */
-        return dtp_workers_are_away(rec) ? POOL_IS_AWAY : POOL_WAS_CALLED;
-    }
-    dtp_lock(&rec->lock);
-    dtp_pending_work_t *first = dtp_fifo_first(rec);
-    void *cookie = first ? first->cookie : NULL;
-    if (cookie) atomic_fetch_add_explicit(&first->calling, 1, memory_order_relaxed);
-    dtp_unlock(&rec->lock);
-    const bool called = first && dtp_host_call_runner(rec, cookie);
-    if (cookie) pending_called(first);
-    return called ? POOL_WAS_CALLED : POOL_IS_AWAY;
-}
-
-bool dtp_pool_is_away(dtp_pool_t *rec) { return call_pool(rec) == POOL_IS_AWAY; }
-
-/* Under the lock, as what follows. The thread that is called sees `stranded`, or has it seen by another one (record.h). */
-static void strand(dtp_pool_t *rec) {
-    if (atomic_load_explicit(&rec->stranded, memory_order_relaxed)) return;
-    atomic_store_explicit(&rec->stranded, true, memory_order_relaxed);
-    if (rec->waiters) (void)dtp_queue_hint(rec->waiters->work);
-}
-
-/* Tells the owner of the oldest pending work that has one to run it himself, if need be; that work, or NULL. */
-static const dtp_pending_work_t *hint_owner(dtp_pool_t *rec) {
-    dtp_pending_work_t *work;
-    while ((work = rec->fifo[true]) != NULL) {
-        if (work->kind == DTP_PENDING_QUEUE) {
-            if (!dtp_queue_hint(work)) { /* who waited has gone */
-                dtp_fifo_remove(rec, work);
-                dtp_fifo_append(rec, work, false);
-                continue;
-            }
-        } else {
-            uint32_t published = DTP_PENDING_PUBLISHED;
-            if (atomic_compare_exchange_strong_explicit(&work->state, &published, DTP_PENDING_HINT,
-                                                        memory_order_relaxed, memory_order_relaxed))
-                dtp_futex_wake(&work->state, INT_MAX);
-        }
-        break;
-    }
-    return work;
-}
-
-bool dtp_dispatch(dtp_pool_t *rec) {
-    const answer_t answer = call_pool(rec);
-    if (answer == POOL_COMES) return true;
-    dtp_lock(&rec->lock);
-    const dtp_pending_work_t *told = hint_owner(rec), *left = rec->fifo[false];
-    /* The owner serves what is before its work, too; workers look when they come back from their tasks. */
-    if (answer == POOL_IS_AWAY && left && (told ? left->priority > told->priority : rec->workers != NULL))
-        strand(rec);
-    dtp_unlock(&rec->lock);
-    return told || answer == POOL_WAS_CALLED || rec->workers;
-}
-
-void dtp_pool_strand(dtp_pool_t *rec) {
-    dtp_lock(&rec->lock);
-    strand(rec);
-    dtp_unlock(&rec->lock);
-}
-
-bool dtp_pool_wait_in(dtp_pool_t *rec, dtp_waiter_t *w) {
-    dtp_lock(&rec->lock);
-    w->next = rec->waiters;
-    w->at = &rec->waiters;
-    if (w->next) w->next->at = &w->next;
-    rec->waiters = w;
-    const bool stranded = atomic_load_explicit(&rec->stranded, memory_order_relaxed);
-    dtp_unlock(&rec->lock);
-    return !stranded;
-}
-
-void dtp_pool_wait_out(dtp_pool_t *rec, dtp_waiter_t *w) {
-    dtp_lock(&rec->lock);
-    *w->at = w->next;
-    if (w->next) w->next->at = w->at;
-    dtp_unlock(&rec->lock);
-}
 
 /* ---- Teams ------------------------------------------------------------------------------------------- */
 
@@ -396,19 +149,20 @@ static bool pending_execute(dtp_pool_t *rec, dtp_pending_work_t *work) {
     const bool has_ticket =
         run_here(rec, run->num_threads, work->cookie, true, DTP_TICKET_LENDABLE, run->fn, run->arg);
     /* The publisher returns as soon as it sees DONE: its stack frame holds the pending work. */
-    hand_over(work);
+    dtp_pending_hand_over(work);
     return has_ticket;
 }
 
-static bool run_pending(dtp_pool_t *rec, bool *joiner, pending_filter_t filter) {
+/* cookie: of the run that may be taken; NULL: any. */
+static bool run_pending(dtp_pool_t *rec, bool *joiner, const void *const *cookie) {
     if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed)) || dtp_pool_dead(rec))
         return false;
-    dtp_pending_work_t *work = pending_take(rec, *joiner, filter);
+    dtp_pending_work_t *work = dtp_pending_take(rec, *joiner, cookie);
     if (!work) return false;
     *joiner = false;
     do {
         if (work->kind == DTP_PENDING_TICKET) {
-            hand_over(work);
+            dtp_pending_hand_over(work);
 #ifdef DTP_BREAK_TICKET_HAND_OVER
             dtp_ticket_end(rec);
 #endif
@@ -418,28 +172,16 @@ static bool run_pending(dtp_pool_t *rec, bool *joiner, pending_filter_t filter) 
             dtp_look_at_left(NULL);
             return true;
         }
-        work = filter.any && !dtp_pool_dead(rec) ? pending_next(rec) : NULL;
+        work = !cookie && !dtp_pool_dead(rec) ? dtp_pending_next(rec) : NULL;
     } while (work);
     dtp_ticket_end(rec);
     return true;
 }
 
-bool dtp_run_pending(dtp_pool_t *rec, bool *joiner) {
-    return run_pending(rec, joiner, (pending_filter_t){.any = true});
-}
+bool dtp_run_pending(dtp_pool_t *rec, bool *joiner) { return run_pending(rec, joiner, NULL); }
 
 bool dtp_run_pending_of(dtp_pool_t *rec, bool *joiner, const void *cookie) {
-    return run_pending(rec, joiner,
-                       (pending_filter_t){.any = !rec->iface.run_begin || !rec->form_s, .cookie = cookie});
-}
-
-/* Takes back what was published and is not taken. A ticket may have been offered: who calls lets go (dtp_let_go). */
-bool dtp_pending_withdraw(dtp_pool_t *rec, dtp_pending_work_t *work) {
-    dtp_lock(&rec->lock);
-    const bool mine = work->linked;
-    if (mine) dtp_pending_unlink(rec, work);
-    dtp_unlock(&rec->lock);
-    return mine;
+    return run_pending(rec, joiner, rec->iface.run_begin && rec->form_s ? &cookie : NULL);
 }
 
 static bool withdraw(dtp_pool_t *rec, dtp_pending_work_t *work) {

@@ -178,7 +178,7 @@ static void *worker_main(void *arg) {
     while (!atomic_load_explicit(&rec->ending, memory_order_acquire)) {
         bool joiner = false;
         if (DTP_UNLIKELY(dtp_pool_dead(rec))) return NULL; /* a child that a closure forked came back */
-        if (DTP_UNLIKELY(dtp_left_here != NULL)) { /* of other pools, that nobody comes for */
+        if (DTP_UNLIKELY(dtp_left_here != NULL)) {         /* of other pools, that nobody comes for */
             dtp_chain_pop(&chain);
             dtp_chain_top = &chain;
         }

@@ -1,7 +1,7 @@
 /* Inside of a pool record; private to src/threading.
  *
  * State machines and who may write what stand here; the code that drives them: loops/shared_loop.c (loops), ticket.c and
- * admission.c (admission, runs; with lane.h: short ones), host_call.c (calls queued in a caller's pool), builtin_pool.c (own
+ * admission.c (admission, runs; with lane.h: short ones), fifo.c (published work), host_call.c (calls queued in a caller's pool), builtin_pool.c (own
  * threads), queue.c.
  */
 #ifndef DTP_THREADING_POOLS_RECORD_H
@@ -418,13 +418,22 @@ static inline bool dtp_workers_are_away(const dtp_pool_t *rec) {
 }
 /* The same by who let go of what others relied on: where nobody comes it is this thread. */
 static inline void dtp_let_go(dtp_pool_t *rec);
+/* fifo.c */
 /* Takes work out of the FIFO, and its count back; under the lock. */
 void dtp_pending_unlink(dtp_pool_t *rec, dtp_pending_work_t *work);
 /* Appends work to the FIFO; the caller dispatches. Takes it out again if nobody took it (true), with a
  * ticket. */
 void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work);
-/* gave_way (may be NULL): once for each piece of first work that has a higher priority, which is noted there, it says false. */
+/* gave_way (may be NULL): false, too, where the first work has a higher priority: once for each, which is noted there, and
+ * while it is stranded. */
 bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work, uint64_t *gave_way);
+/* Takes the first pending work, with a ticket for it (from_joiner: exchanged for a joiner's). cookie: of the run that may be
+ * taken; NULL: any. */
+dtp_pending_work_t *dtp_pending_take(dtp_pool_t *rec, bool from_joiner, const void *const *cookie);
+/* The next pending work for a thread that keeps its run's ticket. */
+dtp_pending_work_t *dtp_pending_next(dtp_pool_t *rec);
+/* The ticket that this thread has taken for work belongs to the thread that sleeps on it, which may be gone at once. */
+void dtp_pending_hand_over(dtp_pending_work_t *work);
 /* Takes the first queue for which nobody waits, with a ticket; NULL: there is none. */
 dtp_pending_work_t *dtp_pending_take_left(dtp_pool_t *rec);
 /* Does work of a higher priority wait? */

@@ -1,5 +1,5 @@
 /* Run tickets: how many threads may compute for one pool at once (state machine in record.h).
- * Not here: the FIFO of published work (admission.c). */
+ * Not here: the FIFO of published work (fifo.c). */
 #include "threading/base/atomics.h"
 #include "threading/pools/helpers.h"
 

@@ -57,7 +57,8 @@
  * Waiting. A thread whose chain is not empty never waits. Another one helps: it takes, as pending work, the queue
  * it waits for, or, where that queue is parked on an event of another queue, of that queue, and so on down to
  * one that is not (the leaf; events are bound to submitted work, so there is no circle). With nothing to take
- * it sleeps on the leaf's bell. The bell is rung when `completed` reaches `wake_at` (least target of those
+ * it looks after what is stranded (queue_wait.c, record.h), and then sleeps on the leaf's bell, which who strands
+ * work of the leaf's pool or of its own rings, too. The bell is rung when `completed` reaches `wake_at` (least target of those
  * who sleep), when the queue parks, when an event with sleepers fires, and by dtp_dispatch when the pending work is
  * published and a ticket free. Sleeper: waiters+1; read bell; lower wake_at; look at everything again; sleep.
  * Ringer: publish; read waiters; exchange(wake_at, none); bell+1; wake. (Bell before wake_at, or a ringer in
@@ -68,7 +69,7 @@
  * running work it may be the waiting thread itself that is inside, further up its stack; so there close sets
  * LAST_ENDS as well and returns: if somebody was inside then, the last one who leaves ends the queue. `refs`
  * keeps the memory: the owner, until the end, events, and threads that promised to look at the queue later
- * (queue.c). */
+ * (queue_wait.c). */
 #ifndef DTP_THREADING_STREAMS_QUEUE_H
 #define DTP_THREADING_STREAMS_QUEUE_H
 
@@ -97,7 +98,7 @@ typedef struct dtp_submission {
     struct dtp_queue *queue;
     bool rested;                      /* its run has begun, and rests or has rested */
     bool endable;                     /* it was the queue's endable */
-    bool held; /* the place of a run on its caller: waits until that lets go */
+    bool held;                        /* the place of a run on its caller: waits until that lets go */
     struct dtp_submission *next_over; /* whose run is over, too, and which the same thread ends next */
     uint32_t generation;
     uint64_t seq;
@@ -117,7 +118,8 @@ struct dtp_queue {
     dtp_submission_t dummy;
     _Alignas(DTP_NO_SHARE) dtp_lock_t order; /* tail, held; who writes submitted */
     dtp_submission_t *tail;
-    dtp_submission_t *held; /* the place of the last run on its caller, if nothing was pushed since; or NULL */
+    dtp_submission_t
+        *held; /* the place of the last run on its caller, if nothing was pushed since; or NULL */
     _Atomic int64_t count;
     _Atomic uint64_t submitted;
     _Atomic uint32_t generation;

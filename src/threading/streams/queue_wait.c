@@ -287,6 +287,9 @@ static void wait_rounds(goal_t *g, bool one) {
     service_t s;
     service_begin(&s, NULL);
     while (!wait_round(g) && !one) continue;
+#ifdef DTP_BREAK_QUEUE_CAPTURE
+    while (keep_promise(NULL, true)) continue;
+#endif
     while (keep_promise(NULL, false)) continue;
     pass_on_stranded(g->queue->rec);
     service_end(&s);
