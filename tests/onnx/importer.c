@@ -1,5 +1,6 @@
 /* The importer on files made here: what is read, what is refused and why, hostile bytes, memory. */
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,47 @@ static void test_defaults(void **state) {
     const dnnl_tp_onnx_graph_opts_t opts = {
         .struct_size = sizeof opts, .nvalues = 1, .values = &x, .nfed = 1, .fed = fed};
     runs(&m, NULL, &opts, one_to_four, doubled, 4); /* the one input is w */
+}
+
+/* PRelu of slopes that are infinite, constant and fed: what is not below 0 stays; TopK of the smallest has NaN last. */
+static void test_special_values(void **state) {
+    (void)state;
+    static bytes_t m;
+    static const float x[4] = {1, 0, 3, -2}, want[4] = {1, 0, 3, -4};
+    static const float slopes[4] = {INFINITY, INFINITY, -INFINITY, 2};
+    bytes_t g = {.n = 0}, n = {.n = 0}, a = {.n = 0};
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    put_node(&g, "PRelu", "p", "x", "w", "y");
+    put_raw(&g, "w", FLOAT, 1, four, slopes, sizeof slopes);
+    put_model(&m, &g, 8, 17);
+    runs(&m, NULL, NULL, x, want, 4);
+    g.n = 0; /* the slopes are computed: 1, inf, 1, -2.5 */
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    put_raw(&g, "c", FLOAT, 1, four, (const float[]){1, 1, 3, 5}, sizeof want);
+    put_node(&g, "Div", "d", "c", "x", "w");
+    put_node(&g, "PRelu", "p", "x", "w", "y");
+    put_model(&m, &g, 8, 17);
+    runs(&m, NULL, NULL, x, (const float[]){1, 0, 3, 5}, 4);
+
+    static const int64_t three[1] = {3}, one[1] = {1};
+    g.n = 0;
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, three);
+    put_raw(&g, "k", INT64, 1, one, three, sizeof three);
+    put_text(&a, 1, "largest");
+    put_int(&a, 3, 0);
+    put_int(&a, 20, 2);
+    put_text(&n, N_INPUT, "x");
+    put_text(&n, N_INPUT, "k");
+    put_text(&n, N_OUTPUT, "y");
+    put_text(&n, N_OUTPUT, "i");
+    put_text(&n, N_OP, "TopK");
+    put_message(&n, N_ATTR, &a);
+    put_message(&g, G_NODE, &n);
+    put_model(&m, &g, 8, 17);
+    runs(&m, NULL, NULL, (const float[]){3, NAN, 1, 2}, (const float[]){1, 2, 3}, 3);
 }
 
 /* A function of the model, called with an overload that Debian's onnx.proto does not know. */
@@ -476,7 +518,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions),     cmocka_unit_test(test_runs),
         cmocka_unit_test(test_weights),       cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_functions),     cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_special_values), cmocka_unit_test(test_functions),     cmocka_unit_test(test_versions),
         cmocka_unit_test(test_graphs),        cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_sizes),         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_bytes),         cmocka_unit_test(test_external),

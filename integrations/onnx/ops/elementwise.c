@@ -193,12 +193,30 @@ void dtp_onnx_pow(cv_t *cv) {
     dtp_cv_set(cv, 0, leaves ? dtp_cv_typed(dtp_cv_last(cv), x, type) : x);
 }
 
-/* max(x, 0) + slope min(x, 0); the slope is broadcast to x */
+static bool is_finite(const val_t *x) {
+    const int64_t n = x->data ? dtp_val_elems(x) : 0;
+    if (x->info.data_type == dnnl_tp_f32)
+        for (int64_t i = 0; i < n; ++i)
+            if (!isfinite(((const float *)x->data)[i])) return false;
+    if (x->info.data_type == dnnl_tp_f64)
+        for (int64_t i = 0; i < n; ++i)
+            if (!isfinite(((const double *)x->data)[i])) return false;
+    return x->data != NULL;
+}
+
+/* x < 0 ? slope x : x, the slope broadcast to x. Of slopes that are known to be finite max(x, 0) + slope min(x, 0), which
+ * operators before and behind it take in; an infinite one would make NaN of 0. */
 static void prelu(cv_t *cv, val_t *slope) {
-    val_t *zero = dtp_cv_scalar(cv, type_of(cv), 0);
-    val_t *low = dtp_cv_binary(cv, dnnl_tp_op_minimum, cv->in[0], zero);
+    val_t *x = cv->in[0], *zero = dtp_cv_scalar(cv, type_of(cv), 0);
+    if (!is_finite(slope)) {
+        val_t *below = dtp_cv_binary(cv, dnnl_tp_op_less, x, zero);
+        val_t *low = dtp_cv_binary(cv, dnnl_tp_op_multiply, x, slope);
+        dtp_cv_set(cv, 0, dtp_cv_select(dtp_cv_last(cv), below, low, x));
+        return;
+    }
+    val_t *low = dtp_cv_binary(cv, dnnl_tp_op_minimum, x, zero);
     low = dtp_cv_binary(cv, dnnl_tp_op_multiply, low, slope);
-    val_t *high = dtp_cv_binary(cv, dnnl_tp_op_maximum, cv->in[0], zero);
+    val_t *high = dtp_cv_binary(cv, dnnl_tp_op_maximum, x, zero);
     dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, high, low));
 }
 
