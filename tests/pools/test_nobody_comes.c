@@ -285,6 +285,8 @@ static void all_workers_are_away(void **state) {
     watchdog(30, NULL);
     for (int i = 0; i < ROUNDS; ++i)
         for (int n = 1; n <= MOST; ++n) workers_away(n, i % 2, i / 2 % 2);
+    workers_away(64, 0, 0);
+    workers_away(64, 0, 1);
 }
 
 /* ---- Priority ----------------------------------------------------------------------------------------- */
@@ -351,6 +353,74 @@ static void helpers_give_way(void **state) {
     dnnl_tp_threadpool_destroy(pool);
 }
 
+/* ---- Many threads ------------------------------------------------------------------------------------- */
+
+enum { STREAMS = 40, ITEMS = 5, WAITERS = 4 };
+static struct {
+    dnnl_tp_stream_t stream[STREAMS];
+    dnnl_tp_executable_t sleeps;
+    _Atomic int ran;
+} many;
+CLOSURE(sleep_a_little) {
+    UNUSED;
+    usleep(200);
+    atomic_fetch_add(&many.ran, 1);
+    return dnnl_tp_success;
+}
+static void *wait_in_slices(void *arg) {
+    const int first = (int)(intptr_t)arg;
+    for (int i = 0; i < STREAMS; ++i) {
+        dnnl_tp_stream_t s = many.stream[(first * 7 + i) % STREAMS];
+        dnnl_tp_status_t status;
+        while ((status = dnnl_tp_stream_wait_for(s, 300 * US)) == dnnl_tp_timed_out) continue;
+        if (status) abort();
+    }
+    return NULL;
+}
+/* Streams that wait for each other, threads that give up and come back. */
+static void many_streams(void) {
+    pthread_t thread[WAITERS];
+    atomic_store(&many.ran, 0);
+    for (int i = 0; i < STREAMS; ++i) many.stream[i] = stream(1, i % 3 - 1);
+    for (int k = 0; k < ITEMS; ++k)
+        for (int i = 0; i < STREAMS; ++i) {
+            if (i % 4) {
+                dnnl_tp_event_t event = test_record(many.stream[i - 1]);
+                CHECK_OK(dnnl_tp_stream_wait_event(many.stream[i], event));
+                dnnl_tp_event_destroy(event);
+            }
+            dnnl_tp_event_destroy(run_async(many.sleeps, many.stream[i]));
+            if (k == 0 && i == STREAMS - 1)
+                for (intptr_t t = 0; t < WAITERS; ++t)
+                    assert_int_equal(pthread_create(&thread[t], NULL, wait_in_slices, (void *)t), 0);
+        }
+    for (int t = 0; t < WAITERS; ++t) pthread_join(thread[t], NULL);
+    for (int i = 0; i < STREAMS; ++i) CHECK_OK(dnnl_tp_stream_destroy(many.stream[i]));
+    assert_int_equal(atomic_load(&many.ran), STREAMS * ITEMS);
+}
+static void many_threads(void **state) {
+    (void)state;
+    static const hostile_kind_t kinds[] = {POOL_FIFO,          POOL_REFUSE_SOME, POOL_REFUSE,
+                                           POOL_SINGLE_CALLER, POOL_LOOP,        POOL_ASYNC_UNORDERED,
+                                           POOL_LIES_ONE,      POOL_SINGLE,      POOL_RUNS};
+    many.sleeps = one_closure(sleep_a_little, NULL, 0);
+    for (int n = 4; n <= 64; n *= 4) {
+        for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+            kind_now = kinds[k];
+            watchdog(30, tell_kind);
+            hostile_pool_t *host = hostile_pool_create(kind_now, n);
+            pool_now = hostile_pool_iface(host);
+            many_streams();
+            hostile_pool_destroy(host);
+        }
+        dnnl_tp_threadpool_t pool = test_pool(n);
+        pool_now = test_pool_iface(pool);
+        many_streams();
+        dnnl_tp_threadpool_destroy(pool);
+    }
+    dnnl_tp_executable_destroy(many.sleeps);
+}
+
 static int setup(void **state) {
     if (test_engine_setup(state)) return -1;
     holds = one_closure(hold, NULL, 0);
@@ -369,7 +439,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_and_queries_look), cmocka_unit_test(waits_end),
         cmocka_unit_test(refused_inside),         cmocka_unit_test(all_workers_are_away),
-        cmocka_unit_test(helpers_give_way),
+        cmocka_unit_test(helpers_give_way),       cmocka_unit_test(many_threads),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -233,47 +233,44 @@ bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share) {
     return turn != TURN_OVER;
 }
 
-/* With a ticket. */
-static void run_admitted(dtp_pool_t *rec, const run_t *run, bool nested) {
-    if (run_here(rec, run->num_threads, run->work.cookie, !nested, DTP_TICKET_LENDABLE, run->fn, run->arg))
-        dtp_ticket_end(rec);
+/* With a ticket. nested: inside a run of another pool. */
+static inline void run_admitted(dtp_pool_t *rec, int num_threads, bool nested, void *cookie, dtp_run_fn_t fn,
+                                void *arg) {
+    if (run_here(rec, num_threads, cookie, !nested, DTP_TICKET_LENDABLE, fn, arg)) dtp_ticket_end(rec);
     else dtp_look_at_left(NULL);
 }
 
-static void wait_and_run(dtp_pool_t *rec, run_t *run, const dtp_share_t *share) {
+static __attribute__((noinline)) void wait_and_run(dtp_pool_t *rec, int num_threads, int priority,
+                                                   void *cookie, const dtp_share_t *share, dtp_run_fn_t fn,
+                                                   void *arg) {
+    run_t run = {.work = {.kind = DTP_PENDING_RUN,
+                          .cookie = cookie,
+                          .priority = priority,
+                          .ns = share ? share->passes_ns : 0},
+                 .fn = fn,
+                 .arg = arg,
+                 .num_threads = num_threads};
     turn_t turn = TURN_PASSES;
-    if (!dtp_lane_enter(rec, &run->work)) {
-        dtp_pending_publish(rec, &run->work);
+    if (!dtp_lane_enter(rec, &run.work)) {
+        dtp_pending_publish(rec, &run.work);
         dtp_dispatch(rec);
-        turn = wait_for_turn(rec, &run->work, share);
+        turn = wait_for_turn(rec, &run.work, share);
     }
     if (turn == TURN_PASSES) {
-        (void)run_here(rec, run->num_threads, run->work.cookie, false, DTP_TICKET_KEPT, run->fn, run->arg);
-        dtp_lane_leave(rec, run->work.lane);
+        (void)run_here(rec, num_threads, cookie, false, DTP_TICKET_KEPT, fn, arg);
+        dtp_lane_leave(rec, run.work.lane);
         dtp_look_at_left(NULL);
     }
-    if (turn == TURN_MINE) run_admitted(rec, run, false);
-    dtp_pending_settle(&run->work); /* it is on the caller's stack, and run_end comes next */
+    if (turn == TURN_MINE) run_admitted(rec, num_threads, false, cookie, fn, arg);
+    dtp_pending_settle(&run.work); /* it is on this stack, and run_end comes next */
 }
 
 static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int priority, void *cookie,
                           const dtp_share_t *share, dtp_run_fn_t fn, void *arg) {
-    run_t run;
-    run.fn = fn;
-    run.arg = arg;
-    run.num_threads = num_threads;
-    run.work.cookie = cookie;
-    if (DTP_LIKELY(dtp_ticket_run(rec, false, false))) {
-        run_admitted(rec, &run, nested);
-    } else if (nested) { /* waiting for a second pool inside a run of a first one could close a circle */
-        fn(arg, &(dtp_parallel_t){NULL, 1, NULL});
-    } else {
-        run.work = (dtp_pending_work_t){.kind = DTP_PENDING_RUN,
-                                        .cookie = cookie,
-                                        .priority = priority,
-                                        .ns = share ? share->passes_ns : 0};
-        wait_and_run(rec, &run, share);
-    }
+    if (DTP_LIKELY(dtp_ticket_run(rec, false, false)))
+        run_admitted(rec, num_threads, nested, cookie, fn, arg);
+    else if (!nested) wait_and_run(rec, num_threads, priority, cookie, share, fn, arg);
+    else fn(arg, &(dtp_parallel_t){NULL, 1, NULL}); /* to wait for a second pool could close a circle */
 }
 
 /* ---- dtp_pool_run ------------------------------------------------------------------------------------ */
