@@ -1,46 +1,111 @@
 /* The pending work of a pool, which waits for a ticket, in the order in which it is taken: by priority, then by time. All
- * under the record's lock; every operation takes a time that does not depend on how many wait (there are about
- * 200 priorities).
+ * under the record's lock. The first one is at hand, whatever their number is; to put one in or take it out takes a time
+ * that grows with the logarithm of the number of different priorities.
  *
  * Two lists, told apart by `attended`: work whose owner sleeps and can be told that a ticket is free (runs, tickets,
  * queues for which a thread waits), and queues for which nobody waits. So dispatch finds somebody to tell without
- * a walk. A list is a chain of rings, one per priority, each known by its oldest pending work. */
+ * a walk. A list is a chain of rings, one per priority, each known by its oldest pending work (above, below). A
+ * search tree of the same rings (higher, lower) finds the place of a priority: it is as deep as a random one, because a
+ * ring is above those of lower rank, and the rank is a hash of the priority. */
 #ifndef DTP_THREADING_POOLS_FIFO_H
 #define DTP_THREADING_POOLS_FIFO_H
 
 #include "threading/pools/record.h"
 
+/* No two priorities have the same. */
+static inline uint32_t dtp_fifo_rank(int priority) {
+    uint32_t x = (uint32_t)priority;
+    x = (x ^ x >> 16) * 0x85ebca6bu;
+    x = (x ^ x >> 13) * 0xc2b2ae35u;
+    return x ^ x >> 16;
+}
+
+/* Where the tree holds the ring. */
+static inline dtp_pending_work_t **dtp_fifo_place(dtp_pool_t *rec, const dtp_pending_work_t *ring) {
+    dtp_pending_work_t **at = &rec->tree[ring->attended];
+    while (*at != ring) at = ring->priority > (*at)->priority ? &(*at)->higher : &(*at)->lower;
+    return at;
+}
+
+static inline void dtp_fifo_plant(dtp_pool_t *rec, dtp_pending_work_t *ring) {
+    const uint32_t rank = dtp_fifo_rank(ring->priority);
+    dtp_pending_work_t **at = &rec->tree[ring->attended];
+    while (*at && dtp_fifo_rank((*at)->priority) > rank)
+        at = ring->priority > (*at)->priority ? &(*at)->higher : &(*at)->lower;
+    /* What is there is split in two. */
+    dtp_pending_work_t *rest = *at, **higher = &ring->higher, **lower = &ring->lower;
+    *at = ring;
+    while (rest) {
+        if (rest->priority > ring->priority) {
+            *higher = rest;
+            higher = &rest->lower;
+            rest = rest->lower;
+        } else {
+            *lower = rest;
+            lower = &rest->higher;
+            rest = rest->higher;
+        }
+    }
+    *higher = *lower = NULL;
+}
+
+static inline void dtp_fifo_uproot(dtp_pool_t *rec, const dtp_pending_work_t *ring) {
+    dtp_pending_work_t **at = dtp_fifo_place(rec, ring), *higher = ring->higher, *lower = ring->lower;
+    while (higher && lower) {
+        if (dtp_fifo_rank(higher->priority) > dtp_fifo_rank(lower->priority)) {
+            *at = higher;
+            at = &higher->lower;
+            higher = higher->lower;
+        } else {
+            *at = lower;
+            at = &lower->higher;
+            lower = lower->higher;
+        }
+    }
+    *at = higher ? higher : lower;
+}
+
 static inline void dtp_fifo_append(dtp_pool_t *rec, dtp_pending_work_t *work, bool attended) {
-    dtp_pending_work_t **at = &rec->fifo[attended], *above = NULL;
-    for (; *at && (*at)->priority > work->priority; at = &(*at)->below) above = *at;
-    dtp_pending_work_t *oldest = *at;
+    dtp_pending_work_t *at = rec->tree[attended], *above = NULL, *below = NULL;
+    while (at && at->priority != work->priority) {
+        if (at->priority > work->priority) above = at;
+        else below = at;
+        at = at->priority > work->priority ? at->lower : at->higher;
+    }
     work->attended = attended;
-    if (oldest && oldest->priority == work->priority) {
-        work->next = oldest;
-        work->prev = oldest->prev;
-        work->prev->next = oldest->prev = work;
-        work->is_oldest = false;
+    work->is_oldest = !at;
+    if (at) {
+        work->next = at;
+        work->prev = at->prev;
+        work->prev->next = at->prev = work;
         return;
     }
     work->next = work->prev = work;
-    work->is_oldest = true;
     work->above = above;
-    work->below = oldest;
-    if (oldest) oldest->above = work;
-    *at = work;
+    work->below = below;
+    *(above ? &above->below : &rec->fifo[attended]) = work;
+    if (below) below->above = work;
+    dtp_fifo_plant(rec, work);
 }
 
 static inline void dtp_fifo_remove(dtp_pool_t *rec, dtp_pending_work_t *work) {
     work->prev->next = work->next;
     work->next->prev = work->prev;
     if (!work->is_oldest) return;
-    dtp_pending_work_t *heir = work->next == work ? work->below : work->next;
+    const bool last = work->next == work;
+    dtp_pending_work_t *heir = last ? work->below : work->next;
     *(work->above ? &work->above->below : &rec->fifo[work->attended]) = heir;
     if (heir) heir->above = work->above;
-    if (work->next == work) return;
+    if (last) {
+        dtp_fifo_uproot(rec, work);
+        return;
+    }
     heir->is_oldest = true;
     heir->below = work->below;
     if (heir->below) heir->below->above = heir;
+    heir->higher = work->higher;
+    heir->lower = work->lower;
+    *dtp_fifo_place(rec, work) = heir;
 }
 
 /* The pending work that is taken next, or NULL. */

@@ -107,7 +107,7 @@ enum { DTP_WAITING_COUNTED = 0x7fff };
 typedef enum { DTP_PENDING_RUN, DTP_PENDING_QUEUE, DTP_PENDING_TICKET } dtp_pending_kind_t;
 typedef struct dtp_pending_work {
     /* Of the FIFO (fifo.h), under the record's lock. */
-    struct dtp_pending_work *next, *prev, *above, *below;
+    struct dtp_pending_work *next, *prev, *above, *below, *higher, *lower;
     uint64_t number; /* of its publication */
     bool linked, attended, is_oldest;
     dtp_pending_kind_t kind;
@@ -273,7 +273,7 @@ struct dtp_pool {
     _Atomic int32_t wants_back;             /* threads that wait for nothing but a ticket */
     _Atomic int32_t max_running;            /* for dnnl_tp_threadpool_query */
     _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* FIFO, team table, user tasks */
-    dtp_pending_work_t *fifo[2];            /* fifo.h */
+    dtp_pending_work_t *fifo[2], *tree[2];  /* fifo.h */
     dtp_waiter_t *waiters;                  /* that sleep */
     struct dtp_lane *lanes;                 /* lane.h */
     uint64_t n_waiting, n_published;
