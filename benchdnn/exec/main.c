@@ -128,8 +128,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     const dnnl_tp_version_t *version = dnnl_tp_version();
-    printf("dnnl_tp %d.%d.%d (%s); ns are medians of %d blocks of %g ms\n", version->major, version->minor,
-           version->patch, version->hash, eb.rounds, eb.block_ms);
+    printf("dnnl_tp %d.%d.%d (%s); ns are medians of %d blocks of %g ms\n", version->library_major,
+           version->library_minor, version->library_patch, version->hash, eb.rounds, eb.block_ms);
     missing("Eigen's ThreadPool (libeigen3-dev)", EB_WITH_EIGEN);
     missing("oneTBB (libtbb-dev)", EB_WITH_TBB);
     missing("OpenMP (the compiler's)", EB_WITH_OPENMP);

@@ -175,8 +175,8 @@ int options_parse(options_t *o, int argc, char **argv, se_error_t *error) {
             char pools[POOL_NAMES];
             if (key[2] == 'h') printf(help, pool_default(), pool_names(pools));
             else
-                printf("onnx_run " ONNX_RUN_VERSION ", dnnl_tp %d.%d.%d\n", dnnl_tp_version()->major,
-                       dnnl_tp_version()->minor, dnnl_tp_version()->patch);
+                printf("onnx_run " ONNX_RUN_VERSION ", dnnl_tp %d.%d.%d\n", dnnl_tp_version()->library_major,
+                       dnnl_tp_version()->library_minor, dnnl_tp_version()->library_patch);
             return 1;
         }
         if (key[0] != '-' || !key[1]) {

@@ -65,7 +65,8 @@ int main(int argc, char **argv) {
     }
     if (argc == 2 && !strcmp(argv[1], "--version")) {
         const dnnl_tp_version_t *v = dnnl_tp_version();
-        printf("pool_check, with dnnl_tp %d.%d.%d (%s)\n", v->major, v->minor, v->patch, v->hash);
+        printf("pool_check, with dnnl_tp %d.%d.%d (%s)\n", v->library_major, v->library_minor,
+               v->library_patch, v->hash);
         return KEPT;
     }
     for (int i = 1; i < argc; ++i) {

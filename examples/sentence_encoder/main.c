@@ -121,8 +121,8 @@ static int check_files(const se_options_t *o, se_error_t *error) {
 
 static void print_version(void) {
     const dnnl_tp_version_t *v = dnnl_tp_version();
-    printf("sentence_encoder %s, with dnnl_tp %d.%d.%d (%s)\n", SE_VERSION_TEXT, v->major, v->minor, v->patch,
-           v->hash);
+    printf("sentence_encoder %s, with dnnl_tp %d.%d.%d (%s)\n", SE_VERSION_TEXT, v->library_major,
+           v->library_minor, v->library_patch, v->hash);
 }
 
 int main(int argc, char **argv) {

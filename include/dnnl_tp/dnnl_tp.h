@@ -31,8 +31,9 @@ extern "C" {
 
 /* ---- Service ----------------------------------------------------------------------------------------- */
 
-/** Version and configuration of the library that is loaded (DNNL_TP_VERSION_* tell those of the headers).
- * Value.
+/** Versions and configuration of the library that is loaded. major, minor and patch are those of oneDNN's API that names
+ * and values follow, library_major and so on the library's own; DNNL_TP_VERSION_* and DNNL_TP_LIBRARY_VERSION_* tell
+ * those of the headers. Value.
  *
  * @return a constant of the library; never NULL. */
 DNNL_TP_API const dnnl_tp_version_t *dnnl_tp_version(void);
@@ -202,6 +203,30 @@ DNNL_TP_API const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v);
  * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_scratchpad_mode2str(dnnl_tp_scratchpad_mode_t v);
 
+/** Name of a rounding mode. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
+DNNL_TP_API const char *dnnl_tp_rounding_mode2str(dnnl_tp_rounding_mode_t v);
+
+/** Name of a quantization mode. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
+DNNL_TP_API const char *dnnl_tp_quantization_mode2str(dnnl_tp_quantization_mode_t v);
+
+/** Name of flags of a recurrent network. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
+DNNL_TP_API const char *dnnl_tp_rnn_flags2str(dnnl_tp_rnn_flags_t v);
+
+/** Name of a direction of a recurrent network. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
+DNNL_TP_API const char *dnnl_tp_rnn_direction2str(dnnl_tp_rnn_direction_t v);
+
 /** Name of an instruction-set limit. Value.
  *
  * @param v an enumerator
@@ -253,7 +278,7 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_engine_destroy(dnnl_tp_engine_t engine);
  *
  * @param[out] stream owned by the caller; NULL on failure
  * @param engine where it runs; kept alive by the stream
- * @param flags dnnl_tp_stream_default_flags
+ * @param flags 0, or bits of dnnl_tp_stream_flags_t; streams run in order with all of them
  * @return success; invalid_arguments (other flags); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine,
                                                        unsigned flags);

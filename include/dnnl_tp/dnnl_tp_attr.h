@@ -185,8 +185,9 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales(dnnl_tp_primi
  * @param ndims 0 = no groups, or 2
  * @param group_dims ndims sizes
  * @param data_type f32, bf16 or f16
- * @param is_on_host must be 0
- * @return success; invalid_arguments (arg, mask, groups without mask, or the type); unimplemented (is_on_host). */
+ * @param is_on_host 1 = the value comes as a host scalar (dnnl_tp_memory_create_host_scalar()), with mask 0
+ * @return success; invalid_arguments (arg, mask, groups without mask, or the type); unimplemented (types
+ *     that are only stored). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v2(dnnl_tp_primitive_attr_t attr, int arg,
                                                                       int mask, int ndims,
                                                                       const dnnl_tp_dims_t group_dims,
@@ -201,10 +202,10 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v2(dnnl_tp_pr
  * @param ndims 0 = no groups, or 2
  * @param group_dims ndims sizes
  * @param data_type f32, bf16 or f16
- * @param is_on_host must be 0
+ * @param is_on_host 1 = the value comes as a host scalar (dnnl_tp_memory_create_host_scalar()), with mask 0
  * @param qmode dnnl_tp_quantization_mode_static_sazp
  * @return success; invalid_arguments (arg, mask, groups without mask, the type or qmode); unimplemented
- *     (is_on_host). */
+ *     (modes that compute scales, types that are only stored). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v3(
     dnnl_tp_primitive_attr_t attr, int arg, int mask, int ndims, const dnnl_tp_dims_t group_dims,
     dnnl_tp_data_type_t data_type, int is_on_host, dnnl_tp_quantization_mode_t qmode);
@@ -241,13 +242,91 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points(dnnl_tp_
  * @param ndims 0 = no groups, or 2
  * @param group_dims ndims sizes
  * @param data_type s32, s8 or u8
- * @param is_on_host must be 0
- * @return success; invalid_arguments (arg, mask, groups without mask, or the type); unimplemented (is_on_host). */
+ * @param is_on_host 1 = the value comes as a host scalar (dnnl_tp_memory_create_host_scalar()), with mask 0
+ * @return success; invalid_arguments (arg, mask, groups without mask, or the type); unimplemented (types
+ *     that are only stored). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_v2(dnnl_tp_primitive_attr_t attr,
                                                                            int arg, int mask, int ndims,
                                                                            const dnnl_tp_dims_t group_dims,
                                                                            dnnl_tp_data_type_t data_type,
                                                                            int is_on_host);
+
+/** Says that sums of a source come as argument DNNL_TP_ARG_ATTR_PRECOMPUTED_REDUCTIONS | arg. No primitive takes them:
+ * creation of a primitive descriptor answers unimplemented. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param arg DNNL_TP_ARG_SRC
+ * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
+ * @param group_ndims 0 = no groups, or 2
+ * @param group_dims group_ndims sizes
+ * @param data_type s32
+ * @return success; invalid_arguments (arg, mask, groups without mask, or the type). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_precomputed_reductions(
+    dnnl_tp_primitive_attr_t attr, int arg, int mask, int group_ndims, const dnnl_tp_dims_t group_dims,
+    dnnl_tp_data_type_t data_type);
+
+/** Chooses how a result is rounded to its type. Primitives round to nearest even: with stochastic rounding creation of a
+ * primitive descriptor answers unimplemented. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param arg DNNL_TP_ARG_DST, or oneDNN's numbers of gradients of the source and of weights
+ * @param mode the mode; environment (default)
+ * @return success; invalid_arguments (arg, or not an enumerator). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_rounding(dnnl_tp_primitive_attr_t attr, int arg,
+                                                                     dnnl_tp_rounding_mode_t mode);
+
+/** Gives how a result is rounded. Thread-safe.
+ *
+ * @param attr attributes
+ * @param arg an argument
+ * @param[out] mode the mode
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_rounding(dnnl_tp_primitive_attr_t attr, int arg,
+                                                                     dnnl_tp_rounding_mode_t *mode);
+
+/** Asks for dropout, whose mask is written to a tensor. No primitive has it: creation of a primitive descriptor answers
+ * unimplemented. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param mask_desc of the mask; copied
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_dropout(dnnl_tp_primitive_attr_t attr,
+                                                                    const_dnnl_tp_memory_desc_t mask_desc);
+
+/** As dnnl_tp_primitive_attr_set_dropout(), in oneDNN's newest form. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param mask_desc of the mask; copied; the zero descriptor = no mask is written
+ * @param seed_dt s32 or s64
+ * @param use_offset 1 = an offset of the random numbers is an argument
+ * @param use_host_scalars 1 = probability, seed and offset are host scalars
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_dropout_v2(dnnl_tp_primitive_attr_t attr,
+                                                                       const_dnnl_tp_memory_desc_t mask_desc,
+                                                                       dnnl_tp_data_type_t seed_dt,
+                                                                       int use_offset, int use_host_scalars);
+
+/** Gives the descriptor of dropout's mask. Thread-safe.
+ *
+ * @param attr attributes
+ * @param[out] mask_desc borrowed from the attributes; the zero descriptor if there is none
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_dropout(const_dnnl_tp_primitive_attr_t attr,
+                                                                    const_dnnl_tp_memory_desc_t *mask_desc);
+
+/** Gives what dnnl_tp_primitive_attr_set_dropout_v2() set. Thread-safe.
+ *
+ * @param attr attributes
+ * @param[out] mask_desc borrowed from the attributes; NULL = not asked
+ * @param[out] seed_dt NULL = not asked
+ * @param[out] use_offset NULL = not asked
+ * @param[out] use_host_scalars NULL = not asked
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_dropout_v2(const_dnnl_tp_primitive_attr_t attr,
+                                                                       const_dnnl_tp_memory_desc_t *mask_desc,
+                                                                       dnnl_tp_data_type_t *seed_dt,
+                                                                       int *use_offset,
+                                                                       int *use_host_scalars);
 
 /** Sets the post-operations. Thread-compatible.
  *

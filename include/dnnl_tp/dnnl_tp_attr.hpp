@@ -236,6 +236,58 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
         check(dnnl_tp_primitive_attr_set_zero_points_v2(get(), arg, mask, static_cast<int>(groups.size()),
                                                         detail::c_dims(groups).v, type, is_on_host ? 1 : 0));
     }
+    /** A scale that comes as a host scalar. */
+    void set_host_scale(int arg, detail::either<enums::data_type> type = dnnl_tp_f32) {
+        set_scales(arg, 0, dims(), type, true);
+    }
+    /** A zero point that comes as a host scalar. */
+    void set_host_zero_point(int arg, detail::either<enums::data_type> type = dnnl_tp_s32) {
+        set_zero_points(arg, 0, dims(), type, true);
+    }
+    /** Sums of a source as an argument: refused when a primitive is made. */
+    void set_precomputed_reductions(int arg, int mask, const dims &groups,
+                                    detail::either<enums::data_type> type = dnnl_tp_s32) {
+        check(dnnl_tp_primitive_attr_set_precomputed_reductions(
+            get(), arg, mask, static_cast<int>(groups.size()), detail::c_dims(groups).v, type));
+    }
+    /** Chooses how a result is rounded: by chance is refused when a primitive is made. */
+    void set_rounding_mode(int arg, detail::either<rounding_mode> mode) {
+        check(dnnl_tp_primitive_attr_set_rounding(get(), arg, mode));
+    }
+    /** How a result is rounded. */
+    rounding_mode get_rounding_mode(int arg) const {
+        dnnl_tp_rounding_mode_t mode = dnnl_tp_rounding_mode_environment;
+        check(dnnl_tp_primitive_attr_get_rounding(get(), arg, &mode));
+        return static_cast<rounding_mode>(mode);
+    }
+    /** Asks for dropout: refused when a primitive is made. */
+    void set_dropout(const memory_desc &mask) { set_dropout(mask, dnnl_tp_s32, false, false); }
+    /** Asks for dropout: refused when a primitive is made. An empty descriptor = no mask is written. */
+    void set_dropout(const memory_desc &mask, detail::either<enums::data_type> seed_type,
+                     bool use_offset = false, bool use_host_scalars = false) {
+        memory_desc none;
+        if (mask.get() == nullptr) none = memory_desc(dims(), dnnl_tp_data_type_undef, dims());
+        check(dnnl_tp_primitive_attr_set_dropout_v2(get(), mask.get() == nullptr ? none.get() : mask.get(),
+                                                    seed_type, use_offset ? 1 : 0, use_host_scalars ? 1 : 0));
+    }
+    /** The descriptor of dropout's mask. */
+    void get_dropout(memory_desc &mask) const {
+        const_dnnl_tp_memory_desc_t md = nullptr;
+        check(dnnl_tp_primitive_attr_get_dropout(get(), &md));
+        mask = memory_desc::clone_of(md);
+    }
+    /** What set_dropout() set. */
+    void get_dropout(memory_desc &mask, enums::data_type &seed_type, bool &use_offset,
+                     bool &use_host_scalars) const {
+        const_dnnl_tp_memory_desc_t md = nullptr;
+        dnnl_tp_data_type_t c_type = dnnl_tp_data_type_undef;
+        int offset = 0, host = 0;
+        check(dnnl_tp_primitive_attr_get_dropout_v2(get(), &md, &c_type, &offset, &host));
+        mask = memory_desc::clone_of(md);
+        seed_type = static_cast<enums::data_type>(c_type);
+        use_offset = offset != 0;
+        use_host_scalars = host != 0;
+    }
     /** Sets the post-operations; the chain is copied. */
     void set_post_ops(const post_ops &ops) { check(dnnl_tp_primitive_attr_set_post_ops(get(), ops.get())); }
     /** The post-operations, a copy. */

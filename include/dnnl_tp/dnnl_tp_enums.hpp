@@ -28,6 +28,7 @@ enum class engine_kind {
 /** Flags of a stream: stream::flags. */
 enum class stream_flags : unsigned {
     in_order = dnnl_tp_stream_in_order,
+    out_of_order = dnnl_tp_stream_out_of_order,
     default_flags = dnnl_tp_stream_default_flags,
 };
 
@@ -42,6 +43,13 @@ enum class data_type {
     u8 = dnnl_tp_u8,
     f64 = dnnl_tp_f64,
     boolean = dnnl_tp_boolean,
+    f8_e5m2 = dnnl_tp_f8_e5m2,
+    f8_e4m3 = dnnl_tp_f8_e4m3,
+    s4 = dnnl_tp_s4,
+    u4 = dnnl_tp_u4,
+    e8m0 = dnnl_tp_e8m0,
+    f4_e2m1 = dnnl_tp_f4_e2m1,
+    f4_e3m0 = dnnl_tp_f4_e3m0,
     s64 = dnnl_tp_s64,
 };
 
@@ -51,6 +59,8 @@ enum class format_kind {
     any = dnnl_tp_format_kind_any,
     blocked = dnnl_tp_blocked,
     opaque = dnnl_tp_format_kind_opaque,
+    sparse = dnnl_tp_format_kind_sparse,
+    host_scalar = dnnl_tp_format_kind_host_scalar,
 };
 
 /** Kind of a primitive: primitive::kind. */
@@ -211,10 +221,33 @@ enum class accumulation_mode {
     f16 = dnnl_tp_accumulation_mode_f16,
 };
 
+/** How a result is rounded. */
+enum class rounding_mode {
+    environment = dnnl_tp_rounding_mode_environment,
+    stochastic = dnnl_tp_rounding_mode_stochastic,
+};
+
+/** Flags of a recurrent network, for programs that name them. */
+enum class rnn_flags : unsigned {
+    undef = dnnl_tp_rnn_flags_undef,
+    diff_weights_overwrite = dnnl_tp_rnn_flags_diff_weights_overwrite,
+};
+
+/** Direction of a recurrent network, for programs that name it. */
+enum class rnn_direction {
+    undef = dnnl_tp_rnn_direction_undef,
+    unidirectional_left2right = dnnl_tp_unidirectional_left2right,
+    unidirectional_right2left = dnnl_tp_unidirectional_right2left,
+    bidirectional_concat = dnnl_tp_bidirectional_concat,
+    bidirectional_sum = dnnl_tp_bidirectional_sum,
+};
+
 /** Quantization mode of scales. */
 enum class quantization_mode {
     undef = dnnl_tp_quantization_mode_undef,
     static_sazp = dnnl_tp_quantization_mode_static_sazp,
+    dynamic_mx = dnnl_tp_quantization_mode_dynamic_mx,
+    dynamic_fp = dnnl_tp_quantization_mode_dynamic_fp,
 };
 
 /** What to query. */
@@ -280,10 +313,23 @@ enum class query {
 enum class cpu_isa {
     isa_default = dnnl_tp_cpu_isa_default,
     sse41 = dnnl_tp_cpu_isa_sse41,
+    avx = dnnl_tp_cpu_isa_avx,
     avx2 = dnnl_tp_cpu_isa_avx2,
+    avx2_vnni = dnnl_tp_cpu_isa_avx2_vnni,
+    avx2_vnni_2 = dnnl_tp_cpu_isa_avx2_vnni_2,
     avx512_core = dnnl_tp_cpu_isa_avx512_core,
     avx512_core_vnni = dnnl_tp_cpu_isa_avx512_core_vnni,
     avx512_core_bf16 = dnnl_tp_cpu_isa_avx512_core_bf16,
+    avx10_1_512 = dnnl_tp_cpu_isa_avx10_1_512,
+    avx512_core_fp16 = dnnl_tp_cpu_isa_avx512_core_fp16,
+    avx10_1_512_amx = dnnl_tp_cpu_isa_avx10_1_512_amx,
+    avx512_core_amx = dnnl_tp_cpu_isa_avx512_core_amx,
+    avx10_1_512_amx_fp16 = dnnl_tp_cpu_isa_avx10_1_512_amx_fp16,
+    avx512_core_amx_fp16 = dnnl_tp_cpu_isa_avx512_core_amx_fp16,
+    avx10_2 = dnnl_tp_cpu_isa_avx10_2,
+    avx10_2_512 = dnnl_tp_cpu_isa_avx10_2_512,
+    avx10_2_amx_2 = dnnl_tp_cpu_isa_avx10_2_amx_2,
+    avx10_2_512_amx_2 = dnnl_tp_cpu_isa_avx10_2_512_amx_2,
 };
 /* clang-format on */
 
@@ -313,6 +359,9 @@ DNNL_TP_C_ENUM(scratchpad_mode, dnnl_tp_scratchpad_mode_t)
 DNNL_TP_C_ENUM(fpmath_mode, dnnl_tp_fpmath_mode_t)
 DNNL_TP_C_ENUM(accumulation_mode, dnnl_tp_accumulation_mode_t)
 DNNL_TP_C_ENUM(quantization_mode, dnnl_tp_quantization_mode_t)
+DNNL_TP_C_ENUM(rounding_mode, dnnl_tp_rounding_mode_t)
+DNNL_TP_C_ENUM(rnn_flags, dnnl_tp_rnn_flags_t)
+DNNL_TP_C_ENUM(rnn_direction, dnnl_tp_rnn_direction_t)
 DNNL_TP_C_ENUM(query, dnnl_tp_query_t)
 DNNL_TP_C_ENUM(cpu_isa, dnnl_tp_cpu_isa_t)
 DNNL_TP_C_ENUM(enums::format_tag, dnnl_tp_format_tag_t)
@@ -395,13 +444,22 @@ DNNL_TP_ENUM_OPS(scratchpad_mode)
 DNNL_TP_ENUM_OPS(fpmath_mode)
 DNNL_TP_ENUM_OPS(accumulation_mode)
 DNNL_TP_ENUM_OPS(quantization_mode)
+DNNL_TP_ENUM_OPS(rounding_mode)
+DNNL_TP_ENUM_OPS(rnn_flags)
+DNNL_TP_ENUM_OPS(rnn_direction)
 DNNL_TP_ENUM_OPS(query)
 DNNL_TP_ENUM_OPS(cpu_isa)
 DNNL_TP_BIT_OPS(normalization_flags)
+DNNL_TP_BIT_OPS(rnn_flags)
 #undef DNNL_TP_ENUM_OPS
 #undef DNNL_TP_BIT_OPS
 /** @endcond */
 
 } // namespace dnnl_tp
+
+/** oneDNN's headers have their namespace here, too. */
+namespace oneapi {
+namespace dnnl_tp = ::dnnl_tp;
+}
 
 #endif

@@ -14,17 +14,22 @@
 #include <vector>
 
 #include "dnnl_tp/dnnl_tp.h"
+#include "dnnl_tp/dnnl_tp_enums.hpp"
 
 namespace dnnl_tp {
 
 /** A call failed: its status, and the text of dnnl_tp_last_error(). */
 class error : public std::runtime_error {
   public:
-    /** A status that is read as a member (e.status) or as a function (e.status()). */
+    /** A status that is read as a member (e.status) or as a function (e.status()); of C, or of C++ by a cast. */
     struct status_type {
         dnnl_tp_status_t value; /**< The status. */
         /** The status. */
         constexpr operator dnnl_tp_status_t() const noexcept { return value; }
+        /** The status. */
+        explicit constexpr operator dnnl_tp::status() const noexcept {
+            return static_cast<dnnl_tp::status>(value);
+        }
         /** The status. */
         constexpr dnnl_tp_status_t operator()() const noexcept { return value; }
     };

@@ -46,6 +46,15 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_create_with_strides(dnnl_tp
                                                                          dnnl_tp_data_type_t data_type,
                                                                          const dnnl_tp_dims_t strides);
 
+/** Creates a descriptor of a host scalar: one element that a memory object itself holds (dnnl_tp_memory_create_host_scalar()),
+ * for scales and zero points whose attribute says so. Thread-safe.
+ *
+ * @param[out] memory_desc owned by the caller; NULL on failure
+ * @param data_type type of the element, one that is computed
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_create_host_scalar(dnnl_tp_memory_desc_t *memory_desc,
+                                                                        dnnl_tp_data_type_t data_type);
+
 /** Creates a descriptor of a rectangular window of a tensor. It addresses the parent's buffer: use it with
  * the same handle. Thread-safe.
  *
@@ -67,8 +76,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_create_submemory(
  * @param ndims new number of dimensions
  * @param dims new sizes with the same product
  * @return success; invalid_arguments (another product, run-time dimensions, or a split or merge that the
- *     layout does not allow: dimensions merge only where they are dense in each other, and not where they
- *     are inner blocked); out_of_memory. */
+ *     layout does not allow: dimensions merge only where they are dense in each other, not where they
+ *     are inner blocked, and not across one of size 0, which counts as 1 in the product); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_reshape(dnnl_tp_memory_desc_t *out_memory_desc,
                                                              const_dnnl_tp_memory_desc_t in_memory_desc,
                                                              int ndims, const dnnl_tp_dims_t dims);
@@ -133,11 +142,12 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_query(const_dnnl_tp_memory_
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_query_v2(const_dnnl_tp_memory_desc_t memory_desc,
                                                               dnnl_tp_query_t what, int index, void *result);
 
-/** Tells whether two descriptors are the same in every member. Thread-safe.
+/** Tells whether two descriptors are the same in every member but strides of dimensions of one element, which tell
+ * nothing. Thread-safe.
  *
  * @param lhs a descriptor or NULL
  * @param rhs a descriptor or NULL
- * @return 1 if equal (also NULL with NULL), else 0. */
+ * @return 1 if equal (NULL and the zero descriptor are), else 0. */
 DNNL_TP_API int dnnl_tp_memory_desc_equal(const_dnnl_tp_memory_desc_t lhs, const_dnnl_tp_memory_desc_t rhs);
 
 /** Bytes of the buffer that a descriptor needs, counted from its handle without the offset of a submemory.
@@ -164,7 +174,7 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_memory_desc_destroy(dnnl_tp_memory_desc_t m
 /** Bytes of an element. Value.
  *
  * @param data_type a data type
- * @return bytes; 0 for dnnl_tp_data_type_undef and unknown values. */
+ * @return bytes; 1 for types of 4 bits; 0 for dnnl_tp_data_type_undef and unknown values. */
 DNNL_TP_API size_t dnnl_tp_data_type_size(dnnl_tp_data_type_t data_type);
 
 /* ---- Memory ------------------------------------------------------------------------------------------ */
@@ -195,6 +205,33 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_create_v2(dnnl_tp_memory_t *memo
                                                           const_dnnl_tp_memory_desc_t memory_desc,
                                                           dnnl_tp_engine_t engine, int nhandles,
                                                           void **handles);
+
+/** Creates a memory of a host scalar. It belongs to no engine and has no buffer: calls that give or take one answer
+ * invalid_arguments. Thread-safe.
+ *
+ * @param[out] memory owned by the caller; NULL on failure
+ * @param memory_desc made by dnnl_tp_memory_desc_create_host_scalar(); copied
+ * @param scalar_ptr the value, copied
+ * @return success; invalid_arguments (another descriptor); out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_create_host_scalar(dnnl_tp_memory_t *memory,
+                                                                   const_dnnl_tp_memory_desc_t memory_desc,
+                                                                   void *scalar_ptr);
+
+/** Gives the value of a host scalar. Thread-safe.
+ *
+ * @param memory a host scalar
+ * @param[out] value room for one element
+ * @return success; invalid_arguments (another memory). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_get_host_scalar_value(const_dnnl_tp_memory_t memory,
+                                                                      void *value);
+
+/** Changes the value of a host scalar; executions that were submitted keep the old one. Thread-compatible.
+ *
+ * @param memory a host scalar
+ * @param value one element, copied
+ * @return success; invalid_arguments (another memory). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_set_host_scalar_value(dnnl_tp_memory_t memory,
+                                                                      const void *value);
 
 /** As dnnl_tp_memory_create(), but initialisation that the library has to do (zeroing what it allocated)
  * runs on the stream, after the work submitted there. Thread-safe.

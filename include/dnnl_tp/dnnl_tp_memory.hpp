@@ -22,6 +22,8 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
     using handle::handle;
     /** No tensor. */
     memory_desc() noexcept = default;
+    /** Takes over a C descriptor. */
+    memory_desc(dnnl_tp_memory_desc_t md) : handle(md) {}
     /** A layout named by a tag. */
     memory_desc(const dims &d, detail::either<enums::data_type> type, detail::either<enums::format_tag> tag,
                 bool allow_empty = false) {
@@ -42,6 +44,12 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
     /** From the bytes of get_blob(). */
     explicit memory_desc(const std::vector<std::uint8_t> &blob) {
         create(dnnl_tp_memory_desc_create_with_blob, blob.data());
+    }
+    /** One element that the memory object holds. */
+    static memory_desc host_scalar(detail::either<enums::data_type> type) {
+        memory_desc md;
+        md.create(dnnl_tp_memory_desc_create_host_scalar, type);
+        return md;
     }
     /** A copy of a borrowed descriptor. */
     static memory_desc clone_of(const_dnnl_tp_memory_desc_t existing) {
@@ -90,7 +98,7 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
         return md;
     }
     /** Number of dimensions; 0 = no tensor. */
-    int get_ndims() const { return get() == nullptr ? 0 : query<int>(dnnl_tp_query_ndims_s32); }
+    int get_ndims() const { return query_or<int>(dnnl_tp_query_ndims_s32); }
     /** Is there no tensor? */
     bool is_zero() const { return get_ndims() == 0; }
     /** Sizes. */
@@ -102,24 +110,24 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
     /** Strides of the outer blocks. */
     dims get_strides() const { return query_dims(dnnl_tp_query_strides); }
     /** Number of inner blocks. */
-    int get_inner_nblks() const { return query<int>(dnnl_tp_query_inner_nblks_s32); }
+    int get_inner_nblks() const { return query_or<int>(dnnl_tp_query_inner_nblks_s32); }
     /** Sizes of the inner blocks. */
     dims get_inner_blks() const { return query_dims(dnnl_tp_query_inner_blks, get_inner_nblks()); }
     /** Dimensions of the inner blocks. */
     dims get_inner_idxs() const { return query_dims(dnnl_tp_query_inner_idxs, get_inner_nblks()); }
     /** Number of buffers. */
-    int get_num_handles() const { return query<int>(dnnl_tp_query_num_handles_s32); }
+    int get_num_handles() const { return query_or<int>(dnnl_tp_query_num_handles_s32); }
     /** Type of an element. */
     enums::data_type get_data_type(int index = 0) const {
-        return static_cast<enums::data_type>(query<dnnl_tp_data_type_t>(dnnl_tp_query_data_type, index));
+        return static_cast<enums::data_type>(query_or<dnnl_tp_data_type_t>(dnnl_tp_query_data_type, index));
     }
     /** Kind of the layout. */
     enums::format_kind get_format_kind() const {
-        return static_cast<enums::format_kind>(query<dnnl_tp_format_kind_t>(dnnl_tp_query_format_kind));
+        return static_cast<enums::format_kind>(query_or<dnnl_tp_format_kind_t>(dnnl_tp_query_format_kind));
     }
     /** Offset of element 0. */
     std::int64_t get_submemory_offset() const {
-        return query<std::int64_t>(dnnl_tp_query_submemory_offset_s64);
+        return query_or<std::int64_t>(dnnl_tp_query_submemory_offset_s64);
     }
     /** Bytes of a buffer. */
     std::size_t get_size(int index = 0) const { return dnnl_tp_memory_desc_get_size_v2(get(), index); }
@@ -129,12 +137,17 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
         check(dnnl_tp_memory_desc_query_v2(get(), what, index, &value));
         return value;
     }
-    /** A property that is an array of ndims numbers, or of so many. */
+    /** Any property that is not an array; zero if it does not apply. */
+    template <typename T> T query_or(detail::either<dnnl_tp::query> what, int index = 0, T other = {}) const {
+        T value = {};
+        return get() != nullptr && dnnl_tp_memory_desc_query_v2(get(), what, index, &value) == dnnl_tp_success
+                   ? value
+                   : other;
+    }
+    /** A property that is an array of ndims numbers, or of so many; none if it does not apply. */
     dims query_dims(detail::either<dnnl_tp::query> what, int count = -1) const {
-        if (get() == nullptr) return dims();
-        const dnnl_tp_dims_t *p = nullptr;
-        check(dnnl_tp_memory_desc_query(get(), what, &p));
-        return dims(*p, *p + (count < 0 ? get_ndims() : count));
+        const auto p = query_or<const dnnl_tp_dims_t *>(what);
+        return p == nullptr ? dims() : dims(*p, *p + (count < 0 ? get_ndims() : count));
     }
     /** Same in every member? */
     bool operator==(const memory_desc &other) const {
@@ -152,10 +165,10 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
     /** Strides of the outer blocks. */
     dims strides() const { return get_strides(); }
     /** Type of an element. */
-    dnnl_tp_data_type_t data_type() const { return query<dnnl_tp_data_type_t>(dnnl_tp_query_data_type); }
+    dnnl_tp_data_type_t data_type() const { return query_or<dnnl_tp_data_type_t>(dnnl_tp_query_data_type); }
     /** Kind of the layout. */
     dnnl_tp_format_kind_t format_kind() const {
-        return query<dnnl_tp_format_kind_t>(dnnl_tp_query_format_kind);
+        return query_or<dnnl_tp_format_kind_t>(dnnl_tp_query_format_kind);
     }
     /** Offset of element 0. */
     std::int64_t submemory_offset() const { return get_submemory_offset(); }
@@ -195,6 +208,26 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
     /** A memory whose initialisation runs on a stream. */
     memory(const memory_desc &md, const engine &e, void *data, const stream &s) {
         create(dnnl_tp_memory_create_on_stream, md.get(), e.get(), data, s.get());
+    }
+    /** A host scalar. */
+    template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+    memory(const memory_desc &md, const T value) {
+        if (md.get_size() != sizeof value)
+            throw error(dnnl_tp_invalid_arguments, "memory: a host scalar of another size");
+        T copy = value;
+        create(dnnl_tp_memory_create_host_scalar, md.get(), &copy);
+    }
+    /** The value of a host scalar. */
+    template <typename T> T get_host_scalar_value() const {
+        check_scalar(sizeof(T));
+        T value = {};
+        check(dnnl_tp_memory_get_host_scalar_value(get(), &value));
+        return value;
+    }
+    /** Changes the value of a host scalar. */
+    template <typename T> void set_host_scalar_value(const T value) const {
+        check_scalar(sizeof(T));
+        check(dnnl_tp_memory_set_host_scalar_value(get(), &value));
     }
     /** Its descriptor. */
     memory_desc get_desc() const { return memory_desc::clone_of(get_desc_handle()); }
@@ -261,6 +294,12 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
     void *map() const { return map_data(); }
     /** Ends a mapping. */
     void unmap(void *p) const { unmap_data(p); }
+
+  private:
+    void check_scalar(std::size_t size) const {
+        if (dnnl_tp_memory_desc_get_size_v2(get_desc_handle(), 0) != size)
+            throw error(dnnl_tp_invalid_arguments, "memory: a host scalar of another size");
+    }
 };
 
 } // namespace dnnl_tp

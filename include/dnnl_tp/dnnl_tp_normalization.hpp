@@ -12,8 +12,8 @@ namespace dnnl_tp {
 class batch_normalization_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_batch_normalization> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** Flags say which statistics and vectors are arguments. */
@@ -38,14 +38,17 @@ class batch_normalization_forward : public primitive {
     batch_normalization_forward() noexcept = default;
     /** Creates. */
     batch_normalization_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    batch_normalization_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** Normalization of groups of channels of an image. */
 class group_normalization_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_group_normalization> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** Flags say which statistics and vectors are arguments. */
@@ -73,14 +76,17 @@ class group_normalization_forward : public primitive {
     group_normalization_forward() noexcept = default;
     /** Creates. */
     group_normalization_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    group_normalization_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** Local response normalization. */
 class lrn_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_lrn> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** With the parameters of the formula. */
@@ -102,6 +108,9 @@ class lrn_forward : public primitive {
     lrn_forward() noexcept = default;
     /** Creates. */
     lrn_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    lrn_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 } // namespace dnnl_tp

@@ -141,7 +141,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
  *     arguments, unless dnnl_tp_use_global_stats makes them inputs
  * @param src_desc {..., C}, 2 to 5 dimensions
  * @param dst_desc the same shape; any = src's layout
- * @param stat_desc f32, src's dimensions without the last; NULL or any = derived
+ * @param stat_desc f32, src's dimensions without the last; NULL or any = dense, in the order of src's dimensions
  * @param epsilon added to the variance
  * @param flags dnnl_tp_normalization_flags_t bits: use_global_stats, use_scale, use_shift, rms_norm
  * @param attr NULL = defaults; post-operations eltwise, binary, sum
@@ -351,8 +351,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_lrn_forward_primitive_desc_create(
  * @param engine an engine
  * @param prop_kind forward_training or forward_inference; they compute the same
  * @param alg_kind resampling_nearest or resampling_linear
- * @param factors OUT / IN, one for each spatial dimension; copied. Only a dst that is NULL gets its sizes from them,
- *     rounded down; NULL where dst is given
+ * @param factors OUT / IN, one for each spatial dimension. Only a dst that is NULL gets its sizes from them, rounded down;
+ *     the query tells dst's size / src's. NULL where dst is given
  * @param src_desc {N, C, [[ID,] IH,] IW}
  * @param dst_desc {N, C, [[OD,] OH,] OW}; any = src's layout; NULL = src's type, layout and batch, sizes by the factors
  * @param attr NULL = defaults; post-operations eltwise, binary, sum
@@ -399,7 +399,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(
  *
  * @param[out] concat_primitive_desc owned by the caller; NULL on failure
  * @param engine an engine
- * @param dst_desc the sum of the sources along the dimension; NULL or any = derived
+ * @param dst_desc the sum of the sources along the dimension; NULL or any = dense, in the order of src's dimensions
  * @param n number of sources, >= 1
  * @param concat_dimension 0 to ndims - 1
  * @param src_descs n descriptors of one data type, equal in every other dimension
@@ -415,7 +415,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_concat_primitive_desc_create(
  *
  * @param[out] sum_primitive_desc owned by the caller; NULL on failure
  * @param engine an engine
- * @param dst_desc the shape of the sources; NULL or any = derived
+ * @param dst_desc the shape of the sources; NULL or any = dense, in the order of src's dimensions
  * @param n number of sources, >= 1
  * @param scales n factors; copied
  * @param src_descs n descriptors of one shape
@@ -510,6 +510,27 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_primitive_desc_destroy(dnnl_tp_primitive_de
  * @return success; invalid_arguments; out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_create(dnnl_tp_primitive_t *primitive,
                                                           const_dnnl_tp_primitive_desc_t primitive_desc);
+
+/** Gives the blob of a primitive, from which this version of the library makes an equal one in another process. Kernels are
+ * compiled ahead, so it holds none: it tells problem, implementation and attributes, and saves no time. Thread-safe.
+ *
+ * @param primitive a primitive
+ * @param[in,out] size bytes of cache_blob; out: bytes needed
+ * @param[out] cache_blob room for the blob; NULL asks for the size only
+ * @return success; invalid_arguments (the room is too small); out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_get_cache_blob(const_dnnl_tp_primitive_t primitive,
+                                                                  size_t *size, uint8_t *cache_blob);
+
+/** As dnnl_tp_primitive_create(), and checks that a blob is of an equal primitive. Thread-safe.
+ *
+ * @param[out] primitive owned by the caller; NULL on failure
+ * @param primitive_desc kept alive by the primitive
+ * @param size bytes of the blob
+ * @param cache_blob what dnnl_tp_primitive_get_cache_blob() gave; read only
+ * @return as dnnl_tp_primitive_create(); invalid_arguments also for a blob of another primitive, or of another version. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_create_from_cache_blob(
+    dnnl_tp_primitive_t *primitive, const_dnnl_tp_primitive_desc_t primitive_desc, size_t size,
+    const uint8_t *cache_blob);
 
 /** Gives the descriptor of a primitive. Thread-safe.
  *

@@ -9,7 +9,9 @@
 #define DNNL_TP_PRIMITIVES_HPP
 
 #include <array>
+#include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -88,24 +90,26 @@ class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl
     memory_desc scratchpad_desc() const { return query_md(dnnl_tp_query_scratchpad_md); }
     /** Descriptor of the argument with a number. */
     memory_desc arg_desc(int arg) const { return query_md(dnnl_tp_query_exec_arg_md, arg); }
+    /* What does not apply to a kind is empty, 0, undef or, an axis, -1. */
+
     /** Propagation kind, of kinds that have one. */
     prop_kind get_prop_kind() const {
-        return static_cast<prop_kind>(query<dnnl_tp_prop_kind_t>(dnnl_tp_query_prop_kind));
+        return static_cast<prop_kind>(query_or(dnnl_tp_query_prop_kind, dnnl_tp_prop_kind_undef));
     }
     /** Algorithm, of kinds that have one. */
     algorithm get_algorithm() const {
-        return static_cast<algorithm>(query<dnnl_tp_alg_kind_t>(dnnl_tp_query_alg_kind));
+        return static_cast<algorithm>(query_or(dnnl_tp_query_alg_kind, dnnl_tp_alg_kind_undef));
     }
     /** alpha of an eltwise. */
-    float get_alpha() const { return query<float>(dnnl_tp_query_alpha_f32); }
+    float get_alpha() const { return query_or(dnnl_tp_query_alpha_f32, 0.f); }
     /** beta of an eltwise. */
-    float get_beta() const { return query<float>(dnnl_tp_query_beta_f32); }
+    float get_beta() const { return query_or(dnnl_tp_query_beta_f32, 0.f); }
     /** epsilon of a normalization or reduction. */
-    float get_epsilon() const { return query<float>(dnnl_tp_query_epsilon_f32); }
+    float get_epsilon() const { return query_or(dnnl_tp_query_epsilon_f32, 0.f); }
     /** p of a reduction. */
-    float get_p() const { return query<float>(dnnl_tp_query_p_f32); }
+    float get_p() const { return query_or(dnnl_tp_query_p_f32, 0.f); }
     /** Axis of a softmax, shuffle or concat. */
-    int get_axis() const { return query<int>(dnnl_tp_query_axis_s32); }
+    int get_axis() const { return query_or(dnnl_tp_query_axis_s32, -1); }
     /** Strides of a window, by spatial dimension. */
     dims get_strides() const { return query_window(dnnl_tp_query_strides); }
     /** Size of the window of a pooling. */
@@ -113,22 +117,33 @@ class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl
     /** Dilations of a window; 0 = dense. */
     dims get_dilations() const { return query_window(dnnl_tp_query_dilations); }
     /** Group size of a shuffle. */
-    std::int64_t get_group_size() const { return query_s64(dnnl_tp_query_group_size_s64); }
+    std::int64_t get_group_size() const { return query_or(dnnl_tp_query_group_size_s64, std::int64_t{0}); }
     /** Factors of a resampling, by spatial dimension. */
     std::vector<float> get_factors() const {
-        const float *p = query<const float *>(dnnl_tp_query_factors);
-        return std::vector<float>(p, p + dst_desc().get_ndims() - 2);
+        const auto p = query_or(dnnl_tp_query_factors, static_cast<const float *>(nullptr));
+        return p == nullptr ? std::vector<float>() : std::vector<float>(p, p + dst_desc().get_ndims() - 2);
     }
     /** Padding in front. */
     dims get_padding_l() const { return query_window(dnnl_tp_query_padding_l); }
     /** Padding behind. */
     dims get_padding_r() const { return query_window(dnnl_tp_query_padding_r); }
+    /** What tells the blob of its primitive from others. */
+    std::vector<std::uint8_t> get_cache_blob_id() const {
+        const auto size = query<std::int64_t>(dnnl_tp_query_cache_blob_id_size_s64);
+        const auto p = query<const std::uint8_t *>(dnnl_tp_query_cache_blob_id);
+        return std::vector<std::uint8_t>(p, p + size);
+    }
 
   protected:
+    /** A property, or another value where it does not apply. */
+    template <typename T> T query_or(dnnl_tp_query_t what, T other) const {
+        T value = {};
+        return dnnl_tp_primitive_desc_query(get(), what, 0, &value) == dnnl_tp_success ? value : other;
+    }
     /** One value for each spatial dimension. */
     dims query_window(dnnl_tp_query_t what) const {
-        const dnnl_tp_dims_t *p = query<const dnnl_tp_dims_t *>(what);
-        return dims(*p, *p + dst_desc().get_ndims() - 2);
+        const auto p = query_or(what, static_cast<const dnnl_tp_dims_t *>(nullptr));
+        return p == nullptr ? dims() : dims(*p, *p + dst_desc().get_ndims() - 2);
     }
     /** Clones into a descriptor of the kind. */
     template <typename T> T clone_as() const {
@@ -140,6 +155,27 @@ class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl
 
 /** A descriptor of any kind. */
 using primitive_desc = primitive_desc_base;
+
+/** Implementation. */
+namespace detail {
+/** A descriptor of one kind. */
+template <dnnl_tp_primitive_kind_t of> class pd_of : public primitive_desc_base {
+  public:
+    /** Owns nothing. */
+    pd_of() noexcept = default;
+    /** A copy of a C descriptor of the kind. */
+    explicit pd_of(dnnl_tp_primitive_desc_t pd) {
+        if (pd == nullptr) return;
+        dnnl_tp_primitive_kind_t got = dnnl_tp_undefined_primitive;
+        check(dnnl_tp_primitive_desc_query(pd, dnnl_tp_query_primitive_kind, 0, &got));
+        if (got != of)
+            throw error(dnnl_tp_invalid_arguments, std::string("invalid_arguments: the descriptor is of ") +
+                                                       dnnl_tp_prim_kind2str(got) + ", not of " +
+                                                       dnnl_tp_prim_kind2str(of));
+        create(dnnl_tp_primitive_desc_clone, pd);
+    }
+};
+} // namespace detail
 
 /** A primitive of any kind. */
 class primitive : public detail::handle<dnnl_tp_primitive_t, dnnl_tp_primitive_destroy> {
@@ -153,6 +189,19 @@ class primitive : public detail::handle<dnnl_tp_primitive_t, dnnl_tp_primitive_d
     primitive(const primitive_desc_base &pd) : primitive(const_dnnl_tp_primitive_desc_t{pd.get()}) {}
     /** The primitive of a borrowed descriptor. */
     explicit primitive(const_dnnl_tp_primitive_desc_t pd) { create(dnnl_tp_primitive_create, pd); }
+    /** The primitive of a descriptor, and of a blob of get_cache_blob() in this or another process. */
+    primitive(const primitive_desc_base &pd, const std::vector<std::uint8_t> &cache_blob) {
+        create(dnnl_tp_primitive_create_from_cache_blob, const_dnnl_tp_primitive_desc_t{pd.get()},
+               cache_blob.size(), cache_blob.data());
+    }
+    /** The primitive as bytes, for its descriptor in another process. */
+    std::vector<std::uint8_t> get_cache_blob() const {
+        std::size_t size = 0;
+        check(dnnl_tp_primitive_get_cache_blob(get(), &size, nullptr));
+        std::vector<std::uint8_t> bytes(size);
+        check(dnnl_tp_primitive_get_cache_blob(get(), &size, bytes.data()));
+        return bytes;
+    }
     /** Runs with memories. No copy of a memory is made. */
     void execute(const stream &s, std::initializer_list<dnnl_tp_exec_arg_t> args) const {
         check(dnnl_tp_primitive_execute(get(), s.get(), static_cast<int>(args.size()), args.begin()));
@@ -227,8 +276,8 @@ inline std::vector<const_dnnl_tp_memory_desc_t> handles_of(const std::vector<mem
 class matmul : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_matmul> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** Without a bias. */
@@ -251,14 +300,17 @@ class matmul : public primitive {
     matmul() noexcept = default;
     /** Creates. */
     matmul(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    matmul(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** Fully connected layer. */
 class inner_product_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_inner_product> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** Without a bias. */
@@ -282,14 +334,17 @@ class inner_product_forward : public primitive {
     inner_product_forward() noexcept = default;
     /** Creates. */
     inner_product_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    inner_product_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** Softmax and its logarithm. */
 class softmax_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_softmax> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** Along an axis. */
@@ -306,14 +361,17 @@ class softmax_forward : public primitive {
     softmax_forward() noexcept = default;
     /** Creates. */
     softmax_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    softmax_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** Normalization over the last dimension. */
 class layer_normalization_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_layer_normalization> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** With f32 statistics derived from src. */
@@ -360,14 +418,17 @@ class layer_normalization_forward : public primitive {
     layer_normalization_forward() noexcept = default;
     /** Creates. */
     layer_normalization_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    layer_normalization_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** A function of each element. */
 class eltwise_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_eltwise> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** With alpha and beta 0. */
@@ -394,14 +455,17 @@ class eltwise_forward : public primitive {
     eltwise_forward() noexcept = default;
     /** Creates. */
     eltwise_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    eltwise_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** ReLU with a slope per weight. */
 class prelu_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_prelu> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** Weights broadcast to src. */
@@ -418,14 +482,17 @@ class prelu_forward : public primitive {
     prelu_forward() noexcept = default;
     /** Creates. */
     prelu_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    prelu_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** Two tensors, element by element. */
 class binary : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_binary> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** Two sources. */
@@ -455,14 +522,17 @@ class binary : public primitive {
     binary() noexcept = default;
     /** Creates. */
     binary(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    binary(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** One value from many along dimensions. */
 class reduction : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_reduction> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** p and eps are those of the norms. */
@@ -479,14 +549,17 @@ class reduction : public primitive {
     reduction() noexcept = default;
     /** Creates. */
     reduction(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    reduction(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** Copy into another layout and type. */
 class reorder : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_reorder> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** On one engine. */
@@ -522,6 +595,9 @@ class reorder : public primitive {
     reorder() noexcept = default;
     /** Creates. */
     reorder(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    reorder(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
     /** Between tensors. */
     reorder(const memory &src, const memory &dst, const detail::attr_arg &attr = {})
         : reorder(primitive_desc(src, dst, attr)) {}
@@ -536,8 +612,8 @@ class reorder : public primitive {
 class concat : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_concat> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** An empty dst = derived. */
@@ -559,14 +635,17 @@ class concat : public primitive {
     concat() noexcept = default;
     /** Creates. */
     concat(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    concat(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** Weighted sum of tensors. */
 class sum : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_sum> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** An empty dst = derived. */
@@ -591,6 +670,8 @@ class sum : public primitive {
     sum() noexcept = default;
     /** Creates. */
     sum(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    sum(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob) : primitive(pd, cache_blob) {}
 };
 
 } // namespace dnnl_tp

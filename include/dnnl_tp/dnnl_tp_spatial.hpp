@@ -8,9 +8,9 @@
 namespace dnnl_tp {
 
 namespace detail {
-/** Descriptor of a kernel that moves over an image; Create: the function that makes it. */
-template <auto Create> struct kernel_primitive_desc : primitive_desc_base {
-    using primitive_desc_base::primitive_desc_base;
+/** Descriptor of a kernel that moves over an image; Kind: convolution or deconvolution; Create: the function that makes it. */
+template <dnnl_tp_primitive_kind_t Kind, auto Create> struct kernel_primitive_desc : pd_of<Kind> {
+    using pd_of<Kind>::pd_of;
     /** Owns nothing. */
     kernel_primitive_desc() noexcept = default;
     /** Without a bias and dilation. */
@@ -44,14 +44,14 @@ template <auto Create> struct kernel_primitive_desc : primitive_desc_base {
         for (const dims *d : all)
             if (static_cast<int>(d->size()) + 2 != src.get_ndims())
                 throw error(dnnl_tp_invalid_arguments, "one number per spatial dimension");
-        create_or_empty(allow_empty, Create, e.get(), prop, alg, src.get(), weights.get(), bias.get(),
-                        dst.get(), c_dims(strides).v, c_dims(dilates).v, c_dims(padding_l).v,
-                        c_dims(padding_r).v, attr);
+        this->create_or_empty(allow_empty, Create, e.get(), prop, alg, src.get(), weights.get(), bias.get(),
+                              dst.get(), c_dims(strides).v, c_dims(dilates).v, c_dims(padding_l).v,
+                              c_dims(padding_r).v, attr);
     }
     /** A copy with a handle of its own. */
-    kernel_primitive_desc clone() const { return clone_as<kernel_primitive_desc>(); }
+    kernel_primitive_desc clone() const { return this->template clone_as<kernel_primitive_desc>(); }
     /** Descriptor of the bias. */
-    memory_desc bias_desc() const { return weights_desc(1); }
+    memory_desc bias_desc() const { return this->weights_desc(1); }
 };
 } // namespace detail
 
@@ -59,11 +59,15 @@ template <auto Create> struct kernel_primitive_desc : primitive_desc_base {
 class convolution_forward : public primitive {
   public:
     /** Its descriptor. */
-    using primitive_desc = detail::kernel_primitive_desc<&dnnl_tp_convolution_forward_primitive_desc_create>;
+    using primitive_desc = detail::kernel_primitive_desc<dnnl_tp_convolution,
+                                                         &dnnl_tp_convolution_forward_primitive_desc_create>;
     /** Owns nothing. */
     convolution_forward() noexcept = default;
     /** Creates. */
     convolution_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    convolution_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** The transposed convolution. */
@@ -71,19 +75,23 @@ class deconvolution_forward : public primitive {
   public:
     /** Its descriptor. */
     using primitive_desc =
-        detail::kernel_primitive_desc<&dnnl_tp_deconvolution_forward_primitive_desc_create>;
+        detail::kernel_primitive_desc<dnnl_tp_deconvolution,
+                                      &dnnl_tp_deconvolution_forward_primitive_desc_create>;
     /** Owns nothing. */
     deconvolution_forward() noexcept = default;
     /** Creates. */
     deconvolution_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    deconvolution_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** Maxima or averages of windows. */
 class pooling_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_pooling> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** Strides, kernel, dilation and paddings have one value for each spatial dimension. */
@@ -103,14 +111,17 @@ class pooling_forward : public primitive {
     pooling_forward() noexcept = default;
     /** Creates. */
     pooling_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    pooling_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** An image of another size. */
 class resampling_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_resampling> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** To the size of dst. */
@@ -139,14 +150,17 @@ class resampling_forward : public primitive {
     resampling_forward() noexcept = default;
     /** Creates. */
     resampling_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    resampling_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 /** Groups of an axis, interleaved. */
 class shuffle_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
+    struct primitive_desc : detail::pd_of<dnnl_tp_shuffle> {
+        using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** group_size divides the axis. */
@@ -163,6 +177,9 @@ class shuffle_forward : public primitive {
     shuffle_forward() noexcept = default;
     /** Creates. */
     shuffle_forward(const primitive_desc &pd) : primitive(pd) {}
+    /** Creates, from a blob of an equal primitive. */
+    shuffle_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {}
 };
 
 } // namespace dnnl_tp

@@ -495,6 +495,11 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_s8s8s32_tp(
     const int8_t *A, dnnl_tp_dim_t lda, int8_t ao, const int8_t *B, dnnl_tp_dim_t ldb, int8_t bo, float beta,
     int32_t *C, dnnl_tp_dim_t ldc, const int32_t *co, const dnnl_tp_threadpool_iface_t *pool);
 
+/* oneDNN's names of the calls above. */
+#define dnnl_tp_threadpool_interop_sgemm dnnl_tp_sgemm_tp               /**< dnnl_tp_sgemm_tp() */
+#define dnnl_tp_threadpool_interop_gemm_u8s8s32 dnnl_tp_gemm_u8s8s32_tp /**< dnnl_tp_gemm_u8s8s32_tp() */
+#define dnnl_tp_threadpool_interop_gemm_s8s8s32 dnnl_tp_gemm_s8s8s32_tp /**< dnnl_tp_gemm_s8s8s32_tp() */
+
 #ifdef __cplusplus
 }
 #endif

@@ -46,7 +46,8 @@ typedef enum {
     dnnl_tp_poisoned = 0x1006           /**< An earlier item of the stream failed. */
 } dnnl_tp_status_t;
 
-/** Data type of a tensor element. */
+/** Data type of a tensor element. Descriptors and memories may have any of them; primitives and graphs answer
+ * unimplemented, or invalid_data_type, for the 4- and 8-bit floating-point types, s4, u4 and e8m0. */
 typedef enum {
     dnnl_tp_data_type_undef = 0,   /**< No type. */
     dnnl_tp_f16 = 1,               /**< IEEE half precision. */
@@ -57,6 +58,13 @@ typedef enum {
     dnnl_tp_u8 = 6,                /**< 8-bit unsigned integer. */
     dnnl_tp_f64 = 7,               /**< IEEE double precision: eltwise, binary, moves. */
     dnnl_tp_boolean = 8,           /**< One byte, 0 = false: as f64. */
+    dnnl_tp_f8_e5m2 = 9,           /**< 8-bit floating point, 5 bits of exponent; see below. */
+    dnnl_tp_f8_e4m3 = 10,          /**< 8-bit floating point, 4 bits of exponent. */
+    dnnl_tp_s4 = 11,               /**< 4-bit signed integer, two in a byte. */
+    dnnl_tp_u4 = 12,               /**< 4-bit unsigned integer, two in a byte. */
+    dnnl_tp_e8m0 = 13,             /**< 8 bits of exponent: scales. */
+    dnnl_tp_f4_e2m1 = 14,          /**< 4-bit floating point, two in a byte, 2 bits of exponent. */
+    dnnl_tp_f4_e3m0 = 15,          /**< 4-bit floating point, two in a byte, 3 bits of exponent. */
     dnnl_tp_s64 = 16,              /**< 64-bit signed integer: as f64. */
     dnnl_tp_data_type_max = 0x7fff /**< Not a value: fixes the size of the type. */
 } dnnl_tp_data_type_t;
@@ -71,16 +79,19 @@ typedef enum {
 /** Flags of a stream. */
 typedef enum {
     dnnl_tp_stream_in_order = 1,                           /**< Items run one after another. */
+    dnnl_tp_stream_out_of_order = 2,                       /**< Their order may change; it does not. */
     dnnl_tp_stream_default_flags = dnnl_tp_stream_in_order /**< What calls without flags use. */
 } dnnl_tp_stream_flags_t;
 
 /** Kind of a memory format. */
 typedef enum {
-    dnnl_tp_format_kind_undef = 0,   /**< A zero descriptor: no tensor. */
-    dnnl_tp_format_kind_any = 1,     /**< The implementation chooses. */
-    dnnl_tp_blocked = 2,             /**< Strides and inner blocks. */
-    dnnl_tp_format_kind_opaque = 3,  /**< Bytes that only the library explains. */
-    dnnl_tp_format_kind_max = 0x7fff /**< Not a value: fixes the size of the type. */
+    dnnl_tp_format_kind_undef = 0,       /**< A zero descriptor: no tensor. */
+    dnnl_tp_format_kind_any = 1,         /**< The implementation chooses. */
+    dnnl_tp_blocked = 2,                 /**< Strides and inner blocks. */
+    dnnl_tp_format_kind_opaque = 3,      /**< Bytes that only the library explains. */
+    dnnl_tp_format_kind_sparse = 4,      /**< A sparse tensor; there are none here. */
+    dnnl_tp_format_kind_host_scalar = 5, /**< One element that the memory object holds. */
+    dnnl_tp_format_kind_max = 0x7fff     /**< Not a value: fixes the size of the type. */
 } dnnl_tp_format_kind_t;
 
 /** Propagation kind. */
@@ -220,10 +231,33 @@ typedef enum {
     dnnl_tp_accumulation_mode_f16 = 5      /**< f16. */
 } dnnl_tp_accumulation_mode_t;
 
+/** How a result is rounded to the type of its tensor. */
+typedef enum {
+    dnnl_tp_rounding_mode_environment = 0, /**< To nearest, ties to even. */
+    dnnl_tp_rounding_mode_stochastic = 1   /**< By chance: refused. */
+} dnnl_tp_rounding_mode_t;
+
+/** Flags of a recurrent network, for programs that name them. */
+typedef enum {
+    dnnl_tp_rnn_flags_undef = 0,                 /**< None. */
+    dnnl_tp_rnn_flags_diff_weights_overwrite = 1 /**< Gradients of weights are not added up. */
+} dnnl_tp_rnn_flags_t;
+
+/** Direction of a recurrent network, for programs that name it. */
+typedef enum {
+    dnnl_tp_rnn_direction_undef = 0,       /**< Not said. */
+    dnnl_tp_unidirectional_left2right = 1, /**< Forward in time. */
+    dnnl_tp_unidirectional_right2left = 2, /**< Backward in time. */
+    dnnl_tp_bidirectional_concat = 3,      /**< Both, results one behind the other. */
+    dnnl_tp_bidirectional_sum = 4          /**< Both, results added up. */
+} dnnl_tp_rnn_direction_t;
+
 /** Quantization mode of scales. */
 typedef enum {
-    dnnl_tp_quantization_mode_undef = 0,      /**< Not said. */
-    dnnl_tp_quantization_mode_static_sazp = 1 /**< Static scale and zero point. */
+    dnnl_tp_quantization_mode_undef = 0,       /**< Not said. */
+    dnnl_tp_quantization_mode_static_sazp = 1, /**< Static scale and zero point. */
+    dnnl_tp_quantization_mode_dynamic_mx = 2,  /**< Scales that the primitive computes, e8m0: refused. */
+    dnnl_tp_quantization_mode_dynamic_fp = 3   /**< Scales that the primitive computes: refused. */
 } dnnl_tp_quantization_mode_t;
 
 /** What to query. */
@@ -260,42 +294,55 @@ typedef enum {
     dnnl_tp_query_direction = 29,              /**< Direction of a recurrent network. */
     dnnl_tp_query_activation_kind = 30,        /**< Activation of a recurrent network. */
     dnnl_tp_query_kernel = 31,                 /**< Kernel of a pooling. */
-    dnnl_tp_query_group_size_s64 = 32,         /**< Group size of a shuffle, groups of a group normalization. */
-    dnnl_tp_query_some_md = 128,               /**< Not a value: descriptors begin here. */
-    dnnl_tp_query_src_md = 129,                /**< A source. */
-    dnnl_tp_query_diff_src_md = 130,           /**< A gradient; has no dimensions. */
-    dnnl_tp_query_weights_md = 131,            /**< Weights; index 1 = bias, or scale and shift. */
-    dnnl_tp_query_diff_weights_md = 132,       /**< A gradient; has no dimensions. */
-    dnnl_tp_query_dst_md = 133,                /**< A destination. */
-    dnnl_tp_query_diff_dst_md = 134,           /**< A gradient; has no dimensions. */
-    dnnl_tp_query_workspace_md = 135,          /**< The workspace. */
-    dnnl_tp_query_scratchpad_md = 136,         /**< The scratch in user mode. */
-    dnnl_tp_query_exec_arg_md = 255,           /**< The argument whose number is the index. */
-    dnnl_tp_query_ndims_s32 = 256,             /**< Number of dimensions. */
-    dnnl_tp_query_dims = 257,                  /**< Sizes. */
-    dnnl_tp_query_data_type = 258,             /**< Type of an element. */
-    dnnl_tp_query_submemory_offset_s64 = 259,  /**< Offset of element 0 from the handle, elements. */
-    dnnl_tp_query_padded_dims = 260,           /**< Sizes with the padding of blocks. */
-    dnnl_tp_query_padded_offsets = 261,        /**< Offsets of the data inside the padding; 0. */
-    dnnl_tp_query_format_kind = 262,           /**< Kind of the layout. */
-    dnnl_tp_query_inner_nblks_s32 = 263,       /**< Number of inner blocks. */
-    dnnl_tp_query_inner_blks = 264,            /**< Sizes of the inner blocks. */
-    dnnl_tp_query_inner_idxs = 265,            /**< Dimensions of the inner blocks. */
-    dnnl_tp_query_sparse_encoding = 266,       /**< Encoding of a sparse tensor. */
-    dnnl_tp_query_nnz_s64 = 267,               /**< Non-zero elements of a sparse tensor. */
-    dnnl_tp_query_num_handles_s32 = 268,       /**< Number of buffers. */
-    dnnl_tp_query_max = 0x7fff                 /**< Not a value: fixes the size of the type. */
+    dnnl_tp_query_group_size_s64 = 32,   /**< Group size of a shuffle, groups of a group normalization. */
+    dnnl_tp_query_some_md = 128,         /**< Not a value: descriptors begin here. */
+    dnnl_tp_query_src_md = 129,          /**< A source. */
+    dnnl_tp_query_diff_src_md = 130,     /**< A gradient; has no dimensions. */
+    dnnl_tp_query_weights_md = 131,      /**< Weights; index 1 = bias, or scale and shift. */
+    dnnl_tp_query_diff_weights_md = 132, /**< A gradient; has no dimensions. */
+    dnnl_tp_query_dst_md = 133,          /**< A destination. */
+    dnnl_tp_query_diff_dst_md = 134,     /**< A gradient; has no dimensions. */
+    dnnl_tp_query_workspace_md = 135,    /**< The workspace. */
+    dnnl_tp_query_scratchpad_md = 136,   /**< The scratch in user mode. */
+    dnnl_tp_query_exec_arg_md = 255,     /**< The argument whose number is the index. */
+    dnnl_tp_query_ndims_s32 = 256,       /**< Number of dimensions. */
+    dnnl_tp_query_dims = 257,            /**< Sizes. */
+    dnnl_tp_query_data_type = 258,       /**< Type of an element. */
+    dnnl_tp_query_submemory_offset_s64 = 259, /**< Offset of element 0 from the handle, elements. */
+    dnnl_tp_query_padded_dims = 260,          /**< Sizes with the padding of blocks. */
+    dnnl_tp_query_padded_offsets = 261,       /**< Offsets of the data inside the padding; 0. */
+    dnnl_tp_query_format_kind = 262,          /**< Kind of the layout. */
+    dnnl_tp_query_inner_nblks_s32 = 263,      /**< Number of inner blocks. */
+    dnnl_tp_query_inner_blks = 264,           /**< Sizes of the inner blocks. */
+    dnnl_tp_query_inner_idxs = 265,           /**< Dimensions of the inner blocks. */
+    dnnl_tp_query_sparse_encoding = 266,      /**< Encoding of a sparse tensor. */
+    dnnl_tp_query_nnz_s64 = 267,              /**< Non-zero elements of a sparse tensor. */
+    dnnl_tp_query_num_handles_s32 = 268,      /**< Number of buffers. */
+    dnnl_tp_query_max = 0x7fff                /**< Not a value: fixes the size of the type. */
 } dnnl_tp_query_t;
 
-/** Instruction set limit of an engine. Values are oneDNN's. */
+/** Instruction set limit of an engine. Values are oneDNN's: a set has the bits of those that it contains. What this
+ * library has no kernels for is as the largest set below for which it has some. */
 typedef enum {
-    dnnl_tp_cpu_isa_default = 0,             /**< All that processor and system offer. */
-    dnnl_tp_cpu_isa_sse41 = 0x1,             /**< Portable C only. */
-    dnnl_tp_cpu_isa_avx2 = 0x7,              /**< With FMA and F16C. */
-    dnnl_tp_cpu_isa_avx512_core = 0x27,      /**< AVX-512 F, BW, VL, DQ. */
-    dnnl_tp_cpu_isa_avx512_core_vnni = 0x67, /**< And VNNI. */
-    /** And BF16. Products of bf16 use its instructions even where the processor is faster in f32, as Intel's are. */
-    dnnl_tp_cpu_isa_avx512_core_bf16 = 0xe7
+    dnnl_tp_cpu_isa_default = 0,                           /**< All that processor and system offer. */
+    dnnl_tp_cpu_isa_sse41 = 0x1,                           /**< Portable C only. */
+    dnnl_tp_cpu_isa_avx = 0x3,                             /**< As sse41. */
+    dnnl_tp_cpu_isa_avx2 = 0x7,                            /**< With FMA and F16C. */
+    dnnl_tp_cpu_isa_avx2_vnni = 0xf,                       /**< As avx2. */
+    dnnl_tp_cpu_isa_avx2_vnni_2 = 0x1f,                    /**< As avx2. */
+    dnnl_tp_cpu_isa_avx512_core = 0x27,                    /**< AVX-512 F, BW, VL, DQ. */
+    dnnl_tp_cpu_isa_avx512_core_vnni = 0x67,               /**< And VNNI. */
+    dnnl_tp_cpu_isa_avx512_core_bf16 = 0xe7,               /**< And BF16. */
+    dnnl_tp_cpu_isa_avx10_1_512 = 0x1ef,                   /**< As avx512_core_bf16, and those below. */
+    dnnl_tp_cpu_isa_avx512_core_fp16 = 0x1ef,              /**< The same as avx10_1_512. */
+    dnnl_tp_cpu_isa_avx10_1_512_amx = 0xfef,               /**< AMX. */
+    dnnl_tp_cpu_isa_avx512_core_amx = 0xfef,               /**< The same as avx10_1_512_amx. */
+    dnnl_tp_cpu_isa_avx10_1_512_amx_fp16 = 0x1fef,         /**< AMX with f16. */
+    dnnl_tp_cpu_isa_avx512_core_amx_fp16 = 0x1fef,         /**< The same as avx10_1_512_amx_fp16. */
+    dnnl_tp_cpu_isa_avx10_2 = 0x201ff,                     /**< AVX10.2. */
+    dnnl_tp_cpu_isa_avx10_2_512 = dnnl_tp_cpu_isa_avx10_2, /**< The same as avx10_2. */
+    dnnl_tp_cpu_isa_avx10_2_amx_2 = 0x22fff,               /**< AVX10.2 and AMX. */
+    dnnl_tp_cpu_isa_avx10_2_512_amx_2 = 0x22fff            /**< The same as avx10_2_amx_2. */
 } dnnl_tp_cpu_isa_t;
 
 /** A dimension, a stride or an offset, in elements. */
@@ -316,12 +363,15 @@ typedef dnnl_tp_dim_t dnnl_tp_dims_t[DNNL_TP_MAX_NDIMS];
 
 /** Version and configuration of the library. */
 typedef struct {
-    int major;            /**< Changes with the ABI. */
-    int minor;            /**< Changes with additions. */
-    int patch;            /**< Changes with fixes. */
+    int major;            /**< Of oneDNN's API that names and values follow: 3. */
+    int minor;            /**< Of that API. */
+    int patch;            /**< Of that API. */
     const char *hash;     /**< Commit at the time of configuring, or "N/A". */
     unsigned cpu_runtime; /**< DNNL_TP_RUNTIME_* */
     unsigned gpu_runtime; /**< DNNL_TP_RUNTIME_* */
+    int library_major;    /**< Of the library: changes with the ABI. */
+    int library_minor;    /**< Of the library: changes with additions. */
+    int library_patch;    /**< Of the library: changes with fixes. */
 } dnnl_tp_version_t;
 
 /* Handles. A const_ handle gives read access only and is borrowed from the object it came from. */
@@ -356,24 +406,39 @@ typedef struct {
 } dnnl_tp_exec_handle_t;
 
 /* Execution argument numbers; oneDNN's. */
+#define DNNL_TP_ARG_UNDEF 0                          /**< No argument. */
 #define DNNL_TP_ARG_SRC 1                            /**< Source. */
 #define DNNL_TP_ARG_SRC_0 DNNL_TP_ARG_SRC            /**< First source. */
 #define DNNL_TP_ARG_FROM DNNL_TP_ARG_SRC             /**< Source of a reorder. */
 #define DNNL_TP_ARG_SRC_1 2                          /**< Second source. */
 #define DNNL_TP_ARG_SRC_2 3                          /**< Third source. */
+#define DNNL_TP_ARG_SRC_3 4                          /**< Fourth source. */
 #define DNNL_TP_ARG_DST 17                           /**< Destination. */
 #define DNNL_TP_ARG_DST_0 DNNL_TP_ARG_DST            /**< First destination. */
 #define DNNL_TP_ARG_TO DNNL_TP_ARG_DST               /**< Destination of a reorder. */
+#define DNNL_TP_ARG_DST_1 18                         /**< Second destination. */
+#define DNNL_TP_ARG_DST_2 19                         /**< Third destination. */
 #define DNNL_TP_ARG_WEIGHTS 33                       /**< Weights. */
 #define DNNL_TP_ARG_WEIGHTS_0 DNNL_TP_ARG_WEIGHTS    /**< First weights. */
+#define DNNL_TP_ARG_WEIGHTS_1 34                     /**< Second weights. */
+#define DNNL_TP_ARG_WEIGHTS_2 35                     /**< Third weights. */
+#define DNNL_TP_ARG_WEIGHTS_3 36                     /**< Fourth weights. */
 #define DNNL_TP_ARG_BIAS 41                          /**< Bias. */
+#define DNNL_TP_ARG_REDUCE 42                        /**< Sums of a source; no kind has them. */
 #define DNNL_TP_ARG_MEAN 49                          /**< Mean. */
 #define DNNL_TP_ARG_VARIANCE 50                      /**< Variance. */
 #define DNNL_TP_ARG_SCALE 51                         /**< Scale of a normalization. */
 #define DNNL_TP_ARG_SHIFT 52                         /**< Shift of a normalization. */
 #define DNNL_TP_ARG_WORKSPACE 64                     /**< Workspace. */
 #define DNNL_TP_ARG_SCRATCHPAD 80                    /**< Scratch in user mode. */
+#define DNNL_TP_ARG_ATTR_DROPOUT_OFFSET 507          /**< Dropout: refused. */
+#define DNNL_TP_ARG_ATTR_ROUNDING_SEED 508           /**< Stochastic rounding: refused. */
+#define DNNL_TP_ARG_ATTR_DROPOUT_MASK 509            /**< Dropout: refused. */
+#define DNNL_TP_ARG_ATTR_DROPOUT_PROBABILITY 510     /**< Dropout: refused. */
+#define DNNL_TP_ARG_ATTR_DROPOUT_SEED 511            /**< Dropout: refused. */
+#define DNNL_TP_ARG_ATTR_PRECOMPUTED_REDUCTIONS 512  /**< Sums of a source: refused. */
 #define DNNL_TP_ARG_MULTIPLE_SRC 1024                /**< Plus the number of the source. */
+#define DNNL_TP_ARG_MULTIPLE_DST 2048                /**< Plus the number of the destination. */
 #define DNNL_TP_ARG_ATTR_SCALES 4096                 /**< Or-ed with the argument it scales. */
 #define DNNL_TP_ARG_ATTR_ZERO_POINTS 8192            /**< Or-ed with the argument it shifts. */
 #define DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE 32768 /**< Numbers of post-op tensors begin here. */

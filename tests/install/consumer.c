@@ -16,7 +16,8 @@
 
 int main(void) {
     const dnnl_tp_version_t *version = dnnl_tp_version();
-    if (version->major != DNNL_TP_VERSION_MAJOR || version->minor != DNNL_TP_VERSION_MINOR) {
+    if (version->library_major != DNNL_TP_LIBRARY_VERSION_MAJOR ||
+        version->library_minor != DNNL_TP_LIBRARY_VERSION_MINOR) {
         fprintf(stderr, "headers and library are of different versions\n");
         return 1;
     }

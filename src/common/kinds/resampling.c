@@ -12,7 +12,7 @@ static dnnl_tp_status_t derive_dst(dtp_md_t *dst, const dtp_md_t *src, const flo
     DTP_REQUIRE(factors, NULL_ARG, "dst_desc and factors");
     memcpy(dims, src->dims, sizeof dims);
     for (int d = 2; d < src->ndims; ++d) {
-        const double size = (double)((float)src->dims[d] * factors[d - 2]);
+        const double size = (double)src->dims[d] * (double)factors[d - 2];
         DTP_REQUIRE(size >= 0 && size <= MOST, BAD_PARAM, "spatial dimension %d: factor %g of %lld", d - 2,
                     (double)factors[d - 2], (long long)src->dims[d]);
         dims[d] = (int64_t)size;
@@ -56,7 +56,7 @@ dnnl_tp_status_t dnnl_tp_resampling_forward_primitive_desc_create(
             DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SHAPE,
                                 "spatial dimension %d: src %lld, dst %lld, at most %d", d, (long long)in,
                                 (long long)out, MOST));
-        op.factors[d] = factors ? factors[d] : in > 0 ? (float)out / (float)in : 1.f;
+        op.factors[d] = in > 0 ? (float)((double)out / (double)in) : 1.f;
     }
     DTP_TRY(dtp_check_post_ops(attr, &op.dst));
     DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));

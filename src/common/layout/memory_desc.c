@@ -23,12 +23,25 @@ size_t dtp_type_size(dnnl_tp_data_type_t dt) {
     }
 }
 
+int dtp_type_bits(dnnl_tp_data_type_t dt) {
+    switch (dt) {
+    case dnnl_tp_f8_e5m2:
+    case dnnl_tp_f8_e4m3:
+    case dnnl_tp_e8m0: return 8;
+    case dnnl_tp_s4:
+    case dnnl_tp_u4:
+    case dnnl_tp_f4_e2m1:
+    case dnnl_tp_f4_e3m0: return 4;
+    default: return 8 * (int)dtp_type_size(dt);
+    }
+}
+
 dnnl_tp_status_t dtp_md_init_any(dtp_md_t *md, int ndims, const int64_t *dims, dnnl_tp_data_type_t dt) {
     memset(md, 0, sizeof *md);
     DTP_REQUIRE(ndims > 0 && ndims <= DNNL_TP_MAX_NDIMS, BAD_NDIMS, "%d is outside 1..%d", ndims,
                 DNNL_TP_MAX_NDIMS);
     DTP_REQUIRE(dims, NULL_ARG, "dims");
-    DTP_REQUIRE(dtp_type_size(dt) != 0, BAD_DATA_TYPE, "%s (%d)", dnnl_tp_dt2str(dt), (int)dt);
+    DTP_REQUIRE(dtp_type_bits(dt) != 0, BAD_DATA_TYPE, "%s (%d)", dnnl_tp_dt2str(dt), (int)dt);
     int64_t elems = 1;
     for (int d = 0; d < ndims; ++d) {
         if (dims[d] == DNNL_TP_RUNTIME_DIM_VAL) continue;
@@ -121,6 +134,15 @@ void dtp_md_copy_layout(dtp_md_t *md, const dtp_md_t *like) {
     memcpy(md->inner_idxs, like->inner_idxs, sizeof md->inner_idxs);
 }
 
+void dtp_md_order_strides(const dtp_md_t *like, const int64_t *dims, int ndims, int64_t *strides) {
+    for (int d = 0; d < ndims; ++d) {
+        strides[d] = 1;
+        for (int e = 0; e < ndims; ++e) /* that lies inside d */
+            if (like->strides[e] < like->strides[d] || (like->strides[e] == like->strides[d] && e > d))
+                strides[d] *= dtp_max64(dims[e], 1);
+    }
+}
+
 static bool dims_equal(const int64_t *a, const int64_t *b, int n) {
     return !memcmp(a, b, sizeof *a * (size_t)n);
 }
@@ -184,7 +206,8 @@ static uint64_t mix(uint64_t h, int64_t word) {
 uint64_t dtp_md_identity(const dtp_md_t *md) {
     if (md->ndims && (dtp_md_is_any(md) || dtp_md_has_runtime(md))) return 0;
     bool empty = dtp_md_nelems(md) == 0;
-    uint64_t h = mix((uint64_t)md->opaque << 48 | (uint64_t)md->inner_nblks << 40,
+    uint64_t h = mix((uint64_t)dtp_md_is_host_scalar(md) << 56 | (uint64_t)md->opaque << 48 |
+                         (uint64_t)md->inner_nblks << 40,
                      (int64_t)md->data_type << 8 | md->ndims);
     h = mix(h, md->offset0);
     for (int d = 0; d < md->ndims; ++d) {
@@ -290,7 +313,9 @@ size_t dtp_md_size(const dtp_md_t *md) {
         return wino_bytes(md, md->opaque, &bytes) ? (size_t)bytes : 0;
     }
     if (dtp_md_has_runtime(md)) return DNNL_TP_RUNTIME_SIZE_VAL;
-    size_t bytes = (size_t)span_elems(md) * dtp_type_size(md->data_type);
+    if (dtp_md_is_host_scalar(md)) return dtp_type_size(md->data_type);
+    const size_t bits = (size_t)dtp_type_bits(md->data_type), elems = (size_t)span_elems(md);
+    size_t bytes = bits < 8 ? (elems * bits + 7) / 8 : elems * (bits / 8);
     if (md->extra.flags) {
         bytes = dtp_round_up_size(bytes, 4);
         for (int i = 0; i < 2; ++i) {
@@ -359,6 +384,7 @@ int dtp_md_text(const dtp_md_t *md, char *text, size_t size) {
     if (dtp_md_is_zero(md)) return snprintf(text, size, "undef::undef:::");
     const char *dt = dnnl_tp_dt2str(md->data_type);
     if (dtp_md_is_any(md)) return snprintf(text, size, "%s::any:any::f0", dt);
+    if (dtp_md_is_host_scalar(md)) return snprintf(text, size, "%s::host_scalar:::f0", dt);
     if (dtp_md_is_opaque(md)) return snprintf(text, size, "%s::opaque:%s:f0", dt, opaque_text(md->opaque));
     char layout[LAYOUT_TEXT];
     layout_text(md, layout);
@@ -378,11 +404,12 @@ const char *dtp_md_long_text(const dtp_md_t *md, char text[DTP_MD_LONG_TEXT]) {
     char layout[LAYOUT_TEXT] = "any";
     if (dtp_md_is_zero(md)) return strcpy(text, "no tensor");
     if (dtp_md_is_opaque(md)) strcpy(layout, opaque_text(md->opaque));
+    else if (dtp_md_is_host_scalar(md)) strcpy(layout, "host scalar");
     else if (!dtp_md_is_any(md)) layout_text(md, layout);
     size_t n = (size_t)sprintf(text, "%s ", dnnl_tp_dt2str(md->data_type));
     n = put_sizes(text, n, md->dims, md->ndims);
     n += (size_t)snprintf(text + n, DTP_MD_LONG_TEXT - n, " %s", layout);
-    if (dtp_md_is_any(md) || dtp_md_is_opaque(md) || n + 48 > DTP_MD_LONG_TEXT) return text;
+    if (md->format_kind != dnnl_tp_blocked || n + 48 > DTP_MD_LONG_TEXT) return text;
     if (md->offset0) n += (size_t)sprintf(text + n, " from element %lld", (long long)md->offset0);
     if (md->extra.flags) n += (size_t)sprintf(text + n, " with compensation");
     if (dtp_md_has_runtime(md) || dtp_md_nelems(md) == 0 || dtp_md_is_dense(md)) return text;

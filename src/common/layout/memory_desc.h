@@ -47,6 +47,8 @@ dnnl_tp_status_t dtp_md_init_layout(dtp_md_t *md, int ndims, const int64_t *dims
                                     const char *layout);
 /* Gives md (format any) the layout of like, which has the same dims; type kept. */
 void dtp_md_copy_layout(dtp_md_t *md, const dtp_md_t *like);
+/* Dense strides for the first ndims dimensions, of those sizes, in the order that they have in like. */
+void dtp_md_order_strides(const dtp_md_t *like, const int64_t *dims, int ndims, int64_t *strides);
 /* Dense row-major strides for md's dims (any -> abc...). */
 void dtp_md_make_plain(dtp_md_t *md);
 /* Gives md, whose dims and type are set, an opaque layout; false, and md as it was: they do not fit the layout. */
@@ -55,7 +57,10 @@ bool dtp_md_make_opaque(dtp_md_t *md, dtp_opaque_t opaque);
 void dtp_md_init_masked(dtp_md_t *md, int ndims, const int64_t *dims, int mask);
 
 /* ---- Asking ------------------------------------------------------------------------------------------ */
+/* Bytes of an element of the types that are computed; 0 for those that can only be stored, and for no types. */
 size_t dtp_type_size(dnnl_tp_data_type_t dt);
+/* Bits of an element of any type; 0 for no types. */
+int dtp_type_bits(dnnl_tp_data_type_t dt);
 static inline bool dtp_md_is_zero(const dtp_md_t *md) { return !md || md->ndims == 0; }
 static inline bool dtp_md_is_any(const dtp_md_t *md) { return md->format_kind == dnnl_tp_format_kind_any; }
 static inline bool dtp_md_is_opaque(const dtp_md_t *md) {
@@ -64,7 +69,11 @@ static inline bool dtp_md_is_opaque(const dtp_md_t *md) {
 /* Winograd's weights: outputs along a side of a tile, and along a side of what such a tile reads. */
 static inline int dtp_opaque_wino_outputs(dtp_opaque_t o) { return o == DTP_OPAQUE_WINO_4X4 ? 4 : 2; }
 static inline int dtp_opaque_wino_inputs(dtp_opaque_t o) { return dtp_opaque_wino_outputs(o) + 2; }
+/* Equal in every member; what programs call equal is less (dnnl_tp_memory_desc_equal). */
 bool dtp_md_equal(const dtp_md_t *a, const dtp_md_t *b);
+static inline bool dtp_md_is_host_scalar(const dtp_md_t *md) {
+    return md->format_kind == dnnl_tp_format_kind_host_scalar;
+}
 /* Equal in everything but the data type. */
 bool dtp_md_same_layout(const dtp_md_t *a, const dtp_md_t *b);
 bool dtp_md_same_dims(const dtp_md_t *a, const dtp_md_t *b);

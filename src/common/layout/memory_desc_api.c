@@ -29,6 +29,15 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_with_strides(dnnl_tp_memory_desc_t *
     DTP_RETURN(hand_out(memory_desc, &md));
 }
 
+dnnl_tp_status_t dnnl_tp_memory_desc_create_host_scalar(dnnl_tp_memory_desc_t *memory_desc,
+                                                        dnnl_tp_data_type_t data_type) {
+    DTP_OUT(memory_desc, NULL);
+    DTP_REQUIRE(dtp_type_size(data_type), BAD_DATA_TYPE, "a host scalar of %s", dnnl_tp_dt2str(data_type));
+    dtp_md_t md = {.ndims = 1, .data_type = data_type, .format_kind = dnnl_tp_format_kind_host_scalar};
+    md.dims[0] = md.padded_dims[0] = 1;
+    DTP_RETURN(hand_out(memory_desc, &md));
+}
+
 dnnl_tp_status_t dnnl_tp_memory_desc_clone(dnnl_tp_memory_desc_t *memory_desc,
                                            const_dnnl_tp_memory_desc_t existing) {
     DTP_OUT(memory_desc, NULL);
@@ -41,9 +50,15 @@ dnnl_tp_status_t dnnl_tp_memory_desc_destroy(dnnl_tp_memory_desc_t memory_desc) 
     return dnnl_tp_success;
 }
 
+/* Of a dimension of one element the stride tells nothing. */
 int dnnl_tp_memory_desc_equal(const_dnnl_tp_memory_desc_t lhs, const_dnnl_tp_memory_desc_t rhs) {
     if (lhs == rhs) return 1;
-    return lhs && rhs && dtp_md_equal(lhs, rhs);
+    if (!lhs || !rhs) return dtp_md_is_zero(lhs) && dtp_md_is_zero(rhs);
+    if (lhs->ndims != rhs->ndims || lhs->format_kind != dnnl_tp_blocked) return dtp_md_equal(lhs, rhs);
+    dtp_md_t same = *rhs;
+    for (int d = 0; d < lhs->ndims; ++d)
+        if (lhs->dims[d] == 1 && lhs->padded_dims[d] == 1) same.strides[d] = lhs->strides[d];
+    return dtp_md_equal(lhs, &same);
 }
 
 size_t dnnl_tp_memory_desc_get_size(const_dnnl_tp_memory_desc_t memory_desc) {
@@ -54,7 +69,9 @@ size_t dnnl_tp_memory_desc_get_size_v2(const_dnnl_tp_memory_desc_t memory_desc, 
     return index == 0 ? dnnl_tp_memory_desc_get_size(memory_desc) : 0;
 }
 
-size_t dnnl_tp_data_type_size(dnnl_tp_data_type_t data_type) { return dtp_type_size(data_type); }
+size_t dnnl_tp_data_type_size(dnnl_tp_data_type_t data_type) {
+    return (size_t)(dtp_type_bits(data_type) + 7) / 8;
+}
 
 /* ---- Blobs: header, then the value, then a checksum -------------------------------------------------- */
 
@@ -96,6 +113,7 @@ static bool blob_md_is_sane(const dtp_md_t *md) {
     dtp_md_t probe;
     if (dtp_md_init_any(&probe, md->ndims, md->dims, md->data_type)) return false;
     if (md->format_kind == dnnl_tp_format_kind_any) return true;
+    if (dtp_md_is_host_scalar(md)) return md->ndims == 1 && md->dims[0] == 1 && dtp_type_size(md->data_type);
     if (dtp_md_is_opaque(md))
         return dtp_md_make_opaque(&probe, md->opaque) && !memcmp(&probe, md, sizeof probe);
     if (md->format_kind != dnnl_tp_blocked || md->inner_nblks < 0 || md->inner_nblks > DNNL_TP_MAX_NDIMS)
@@ -188,63 +206,71 @@ dnnl_tp_status_t dnnl_tp_memory_desc_permute_axes(dnnl_tp_memory_desc_t *out, co
     DTP_RETURN(hand_out(out, &md));
 }
 
-/* Splits and merges dims of a blocked layout. Groups of input dims and output dims with equal products are
- * matched; a group of more than one dim on either side must be unblocked and dense inside. */
-static bool reshape_blocked(dtp_md_t *out, const dtp_md_t *in) {
-    int i = 0, o = 0;
-    while (i < in->ndims || o < out->ndims) {
-        int i0 = i, o0 = o;
-        int64_t pi = i < in->ndims ? in->dims[i++] : 1, po = o < out->ndims ? out->dims[o++] : 1;
-        while (pi != po) {
-            if (pi < po) {
-                if (i == in->ndims) return false;
-                pi *= in->dims[i++];
-            } else {
-                if (o == out->ndims) return false;
-                po *= out->dims[o++];
-            }
-        }
-        /* Trailing dims of size 1 join the group that they follow. */
-        while (i < in->ndims && in->dims[i] == 1 && in->padded_dims[i] == 1 &&
-               (o == out->ndims || out->dims[o] != 1))
-            ++i;
-        while (o < out->ndims && out->dims[o] == 1 && (i == in->ndims || in->dims[i] != 1)) ++o;
-        int first = -1; /* the dims of the group that are not 1 */
-        int64_t stride = 1, reach = -1;
-        int real = 0;
-        for (int d = i; d-- > i0;) {
-            bool blocked = dtp_md_block_of(in, d) > 1 || in->padded_dims[d] != in->dims[d];
-            if (in->dims[d] == 1 && !blocked) continue;
-            if (reach >= 0 && in->strides[d] != reach) return false; /* not adjacent */
-            if (real == 0) stride = in->strides[d];
-            reach = in->strides[d] * in->dims[d];
-            first = d;
-            ++real;
-        }
-        int out_real = 0, out_first = o0;
-        for (int d = o0; d < o; ++d)
-            if (out->dims[d] != 1) {
-                ++out_real;
-                out_first = d;
-            }
-        bool keeps = real == 1 && out_real <= 1;
-        if (first >= 0 && (dtp_md_block_of(in, first) > 1 || in->padded_dims[first] != in->dims[first])) {
-            if (!keeps) return false; /* a blocked dim only moves as a whole */
-            if (out_real == 0) out_first = o0;
-            out->padded_dims[out_first] = in->padded_dims[first];
-            out->strides[out_first] = in->strides[first];
-            for (int b = 0; b < in->inner_nblks; ++b)
-                if (in->inner_idxs[b] == first) out->inner_idxs[b] = out_first;
-            for (int d = o0; d < o; ++d)
-                if (d != out_first) out->strides[d] = in->strides[first];
-            continue;
-        }
-        for (int d = o; d-- > o0;) {
-            out->strides[d] = stride;
-            stride *= dtp_max64(out->dims[d], 1);
+/* The dims that end before *begin, from the last on, with a product that both sides have: one of each side, or several.
+ * False: there are none. */
+static bool last_group(const dtp_md_t *in, const dtp_md_t *out, int *i, int *o) {
+    if (*i == 0 || *o == 0) return false;
+    int64_t pi = in->dims[--*i], po = out->dims[--*o];
+    while (pi != po) { /* an empty dimension in the middle joins nothing */
+        if (pi < po) {
+            if (*i == 0 || (pi *= in->dims[--*i]) == 0) return false;
+        } else {
+            if (*o == 0 || (po *= out->dims[--*o]) == 0) return false;
         }
     }
     return true;
+}
+
+/* Dims from..to-1 become those of out from..: dense in each other and without blocks. */
+static bool regroup(dtp_md_t *out, int out_from, int out_to, const dtp_md_t *in, int from, int to) {
+    for (int d = from; d < to; ++d)
+        if (dtp_md_block_of(in, d) > 1 || in->padded_dims[d] != in->dims[d] ||
+            (d > from && in->dims[d] * in->strides[d] != in->strides[d - 1]))
+            return false;
+    int64_t stride = in->strides[to - 1];
+    for (int d = out_to; d-- > out_from; stride *= out->dims[d]) out->strides[d] = stride;
+    return true;
+}
+
+/* Splits and merges dims of a blocked layout, from the last on. Dims of 1 come and go; what is left goes over one by one, or
+ * in groups of the same product. A new dim of 1 has the stride that a dim before its right neighbour has. */
+static bool reshape_blocked(dtp_md_t *out, const dtp_md_t *in) {
+    int i = in->ndims, o = out->ndims;
+    while (i || o) {
+        const int i_end = i, o_end = o;
+        if (i && in->dims[i - 1] == 1 && in->padded_dims[i - 1] == 1) {
+            --i;
+            continue;
+        }
+        if (o && out->dims[o - 1] == 1 && !(i && in->dims[i - 1] == 1)) {
+            --o;
+            if (i == in->ndims) {
+                out->strides[o] = 1;
+                for (int b = 0; b < in->inner_nblks; ++b) out->strides[o] *= in->inner_blks[b];
+            } else {
+                out->strides[o] = in->strides[i] * in->dims[i] / dtp_md_block_of(in, i);
+            }
+            continue;
+        }
+        if (i && in->dims[i - 1] == 1 && !(o && out->dims[o - 1] == 1)) return false;
+        if (!last_group(in, out, &i, &o)) return false;
+        if (i + 1 < i_end || o + 1 < o_end) {
+            if (!regroup(out, o, o_end, in, i, i_end)) return false;
+            continue;
+        }
+        out->padded_dims[o] = in->padded_dims[i];
+        out->strides[o] = in->strides[i];
+        for (int b = 0; b < in->inner_nblks; ++b)
+            if (in->inner_idxs[b] == i) out->inner_idxs[b] = o;
+    }
+    return true;
+}
+
+/* As volumes are compared: an empty dimension counts as one. */
+static int64_t volume(const dtp_md_t *md) {
+    int64_t n = 1;
+    for (int d = 0; d < md->ndims; ++d) n *= dtp_max64(md->dims[d], 1);
+    return n;
 }
 
 dnnl_tp_status_t dnnl_tp_memory_desc_reshape(dnnl_tp_memory_desc_t *out, const_dnnl_tp_memory_desc_t in,
@@ -253,22 +279,19 @@ dnnl_tp_status_t dnnl_tp_memory_desc_reshape(dnnl_tp_memory_desc_t *out, const_d
     DTP_REQUIRE(in && dims, NULL_ARG, "in_memory_desc or dims");
     DTP_REQUIRE(in->format_kind == dnnl_tp_blocked || in->format_kind == dnnl_tp_format_kind_any, BAD_TAG,
                 "only blocked and any layouts reshape");
+    DTP_REQUIRE(!in->extra.flags, BAD_TAG, "a layout with compensation");
     dtp_md_t md;
     DTP_TRY(dtp_md_init_any(&md, ndims, dims, in->data_type));
     DTP_REQUIRE(!dtp_md_has_runtime(in) && !dtp_md_has_runtime(&md), RUNTIME_NOT_ALLOWED, "in reshape");
-    DTP_REQUIRE(dtp_md_nelems(&md) == dtp_md_nelems(in), DIMS_MISMATCH, "%lld elements become %lld",
-                (long long)dtp_md_nelems(in), (long long)dtp_md_nelems(&md));
+    DTP_REQUIRE(volume(&md) == volume(in), DIMS_MISMATCH, "%lld elements become %lld", (long long)volume(in),
+                (long long)volume(&md));
     if (in->format_kind == dnnl_tp_blocked) {
         md.format_kind = dnnl_tp_blocked;
         md.offset0 = in->offset0;
         md.inner_nblks = in->inner_nblks;
         memcpy(md.inner_blks, in->inner_blks, sizeof md.inner_blks);
         memcpy(md.inner_idxs, in->inner_idxs, sizeof md.inner_idxs);
-        md.extra = in->extra;
-        if (dtp_md_nelems(&md) == 0) dtp_md_make_plain(&md);
-        else
-            DTP_REQUIRE(reshape_blocked(&md, in), DIMS_MISMATCH,
-                        "the layout does not split or merge that way");
+        DTP_REQUIRE(reshape_blocked(&md, in), DIMS_MISMATCH, "the layout does not split or merge that way");
     }
     DTP_RETURN(hand_out(out, &md));
 }

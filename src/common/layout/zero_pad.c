@@ -24,7 +24,7 @@ static void zero_dim(const dtp_md_t *md, int d, char *data, size_t elem) {
 
 void dtp_zero_pad(const dtp_md_t *md, void *data) {
     if (md->format_kind != dnnl_tp_blocked || !dtp_md_is_padded(md)) return;
-    size_t elem = dtp_type_size(md->data_type);
-    for (int d = 0; d < md->ndims; ++d)
+    const size_t elem = (size_t)dtp_type_bits(md->data_type) / 8;
+    for (int d = 0; d < md->ndims && elem; ++d) /* of less than a byte: nothing reads it */
         if (md->padded_dims[d] != md->dims[d]) zero_dim(md, d, data, elem);
 }

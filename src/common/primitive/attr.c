@@ -202,7 +202,7 @@ static dnnl_tp_status_t put_quant(dtp_quant_t *list, int *n, const dtp_quant_t *
 }
 
 static dnnl_tp_status_t make_quant(dtp_quant_t *q, int arg, int mask, int group_ndims, const int64_t *groups,
-                                   dnnl_tp_data_type_t dt) {
+                                   dnnl_tp_data_type_t dt, int on_host) {
     char name[DTP_ARG_TEXT];
     DTP_REQUIRE(arg_takes_quant(arg), BAD_ARG, "argument %s (%d) is no source, weights or destination",
                 dtp_arg_text(arg, name), arg);
@@ -210,11 +210,13 @@ static dnnl_tp_status_t make_quant(dtp_quant_t *q, int arg, int mask, int group_
     DTP_REQUIRE(group_ndims == 0 || group_ndims == 2, BAD_NDIMS, "group_ndims is 0 or 2, got %d",
                 group_ndims);
     DTP_REQUIRE(!group_ndims || (mask && groups), BAD_MASK, "groups need a mask and their sizes");
+    DTP_REQUIRE(!on_host || !mask, BAD_MASK, "a host scalar has mask 0, not %d", mask);
     memset(q, 0, sizeof *q);
     q->arg = arg;
     q->mask = mask;
     q->group_ndims = group_ndims;
     q->data_type = dt;
+    q->on_host = on_host != 0;
     for (int i = 0; i < group_ndims; ++i) {
         DTP_REQUIRE(groups[i] > 0, BAD_DIMS, "group %d is %lld", i, (long long)groups[i]);
         q->groups[i] = groups[i];
@@ -227,12 +229,17 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v3(dnnl_tp_primitive_attr_t a
                                                       dnnl_tp_data_type_t data_type, int is_on_host,
                                                       dnnl_tp_quantization_mode_t qmode) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    if (qmode == dnnl_tp_quantization_mode_dynamic_mx || qmode == dnnl_tp_quantization_mode_dynamic_fp)
+        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SCALES, "quantization mode %s",
+                            dnnl_tp_quantization_mode2str(qmode)));
     DTP_REQUIRE(qmode == dnnl_tp_quantization_mode_static_sazp, BAD_ENUM, "quantization mode %d", (int)qmode);
+    if (data_type == dnnl_tp_e8m0 || data_type == dnnl_tp_f8_e4m3)
+        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SCALES, "scales of %s",
+                            dnnl_tp_dt2str(data_type)));
     DTP_REQUIRE(data_type == dnnl_tp_f32 || data_type == dnnl_tp_bf16 || data_type == dnnl_tp_f16,
                 BAD_DATA_TYPE, "scales are f32, bf16 or f16, not %s", dnnl_tp_dt2str(data_type));
-    if (is_on_host) DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SCALES, "host scalars"));
     dtp_quant_t q;
-    DTP_TRY(make_quant(&q, arg, mask, ndims, group_dims, data_type));
+    DTP_TRY(make_quant(&q, arg, mask, ndims, group_dims, data_type, is_on_host));
     DTP_RETURN(put_quant(attr->scales, &attr->n_scales, &q));
 }
 
@@ -258,11 +265,13 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_v2(dnnl_tp_primitive_att
                                                            int ndims, const dnnl_tp_dims_t group_dims,
                                                            dnnl_tp_data_type_t data_type, int is_on_host) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    if (data_type == dnnl_tp_s4 || data_type == dnnl_tp_u4)
+        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ZERO_POINTS, "zero points of %s",
+                            dnnl_tp_dt2str(data_type)));
     DTP_REQUIRE(data_type == dnnl_tp_s32 || data_type == dnnl_tp_s8 || data_type == dnnl_tp_u8, BAD_DATA_TYPE,
                 "zero points are s32, s8 or u8, not %s", dnnl_tp_dt2str(data_type));
-    if (is_on_host) DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ZERO_POINTS, "host scalars"));
     dtp_quant_t q;
-    DTP_TRY(make_quant(&q, arg, mask, ndims, group_dims, data_type));
+    DTP_TRY(make_quant(&q, arg, mask, ndims, group_dims, data_type, is_on_host));
     DTP_REQUIRE(arg != DNNL_TP_ARG_DST || (data_type == dnnl_tp_s32 && !ndims), BAD_DATA_TYPE,
                 "the zero point of dst is s32 without groups");
     DTP_RETURN(put_quant(attr->zero_points, &attr->n_zero_points, &q));
@@ -278,6 +287,86 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points(dnnl_tp_primitive_attr_t
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_mask(dnnl_tp_primitive_attr_t attr, int arg,
                                                              int mask) {
     DTP_RETURN(dnnl_tp_primitive_attr_set_zero_points(attr, arg, mask, 0, NULL, dnnl_tp_s32));
+}
+
+/* ---- What no primitive takes -------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_precomputed_reductions(dnnl_tp_primitive_attr_t attr, int arg,
+                                                                   int mask, int group_ndims,
+                                                                   const dnnl_tp_dims_t group_dims,
+                                                                   dnnl_tp_data_type_t data_type) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    DTP_REQUIRE(arg == DNNL_TP_ARG_SRC, BAD_ARG, "argument %d, not SRC", arg);
+    DTP_REQUIRE(data_type == dnnl_tp_s32, BAD_DATA_TYPE, "reductions are s32, not %s",
+                dnnl_tp_dt2str(data_type));
+    dtp_quant_t q;
+    DTP_TRY(make_quant(&q, arg, mask, group_ndims, group_dims, data_type, 0));
+    attr->refused.reductions = q;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_rounding(dnnl_tp_primitive_attr_t attr, int arg,
+                                                     dnnl_tp_rounding_mode_t mode) {
+    enum { DIFF_SRC = 129, DIFF_WEIGHTS = 161 }; /* oneDNN's numbers */
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    DTP_REQUIRE(arg == DNNL_TP_ARG_DST || arg == DIFF_SRC || arg == DIFF_WEIGHTS, BAD_ARG,
+                "argument %d is no result", arg);
+    DTP_REQUIRE(mode == dnnl_tp_rounding_mode_environment || mode == dnnl_tp_rounding_mode_stochastic,
+                BAD_ENUM, "rounding mode %d", (int)mode);
+    int *list = attr->refused.stochastic, n = 0;
+    for (int i = 0; list[i]; ++i)
+        if (list[i] != arg) list[n++] = list[i];
+    if (mode == dnnl_tp_rounding_mode_stochastic) list[n++] = arg;
+    list[n] = 0;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_rounding(dnnl_tp_primitive_attr_t attr, int arg,
+                                                     dnnl_tp_rounding_mode_t *mode) {
+    DTP_OUT(mode, dnnl_tp_rounding_mode_environment);
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    for (const int *a = attr->refused.stochastic; *a; ++a)
+        if (*a == arg) *mode = dnnl_tp_rounding_mode_stochastic;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_dropout_v2(dnnl_tp_primitive_attr_t attr,
+                                                       const_dnnl_tp_memory_desc_t mask_desc,
+                                                       dnnl_tp_data_type_t seed_dt, int use_offset,
+                                                       int use_host_scalars) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    DTP_REQUIRE(mask_desc, NULL_ARG, "mask_desc");
+    DTP_REQUIRE(seed_dt == dnnl_tp_s32 || seed_dt == dnnl_tp_s64, BAD_DATA_TYPE,
+                "a seed is s32 or s64, not %s", dnnl_tp_dt2str(seed_dt));
+    attr->refused.dropout = 1;
+    attr->refused.dropout_mask = *mask_desc;
+    attr->refused.dropout_seed = seed_dt;
+    attr->refused.dropout_offset = use_offset != 0;
+    attr->refused.dropout_on_host = use_host_scalars != 0;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_dropout(dnnl_tp_primitive_attr_t attr,
+                                                    const_dnnl_tp_memory_desc_t mask_desc) {
+    DTP_RETURN(dnnl_tp_primitive_attr_set_dropout_v2(attr, mask_desc, dnnl_tp_s32, 0, 0));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_dropout_v2(const_dnnl_tp_primitive_attr_t attr,
+                                                       const_dnnl_tp_memory_desc_t *mask_desc,
+                                                       dnnl_tp_data_type_t *seed_dt, int *use_offset,
+                                                       int *use_host_scalars) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    if (mask_desc) *mask_desc = &attr->refused.dropout_mask;
+    if (seed_dt) *seed_dt = attr->refused.dropout_seed;
+    if (use_offset) *use_offset = attr->refused.dropout_offset;
+    if (use_host_scalars) *use_host_scalars = attr->refused.dropout_on_host;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_dropout(const_dnnl_tp_primitive_attr_t attr,
+                                                    const_dnnl_tp_memory_desc_t *mask_desc) {
+    DTP_REQUIRE(mask_desc, NULL_ARG, "mask_desc");
+    DTP_RETURN(dnnl_tp_primitive_attr_get_dropout_v2(attr, mask_desc, NULL, NULL, NULL));
 }
 
 /* ---- Post-operations --------------------------------------------------------------------------------- */

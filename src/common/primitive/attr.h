@@ -34,8 +34,18 @@ typedef struct {
     int group_ndims;
     int64_t groups[2];
     dnnl_tp_data_type_t data_type;
+    int on_host; /* a host scalar */
 } dtp_quant_t;
 #define DTP_MAX_QUANT 16
+
+/* What a program may set and no primitive takes. */
+typedef struct {
+    dtp_md_t dropout_mask; /* zero where none is written */
+    int dropout, dropout_offset, dropout_on_host;
+    dnnl_tp_data_type_t dropout_seed;
+    int stochastic[4];      /* arguments that are rounded by chance; 0: none */
+    dtp_quant_t reductions; /* arg 0: none */
+} dtp_attr_refused_t;
 
 struct dnnl_tp_primitive_attr {
     dtp_object_t obj;
@@ -50,7 +60,8 @@ struct dnnl_tp_primitive_attr {
     int pool_num_threads; /* 0 = no stream attribute was given */
     int n_scales, n_zero_points;
     dtp_quant_t scales[DTP_MAX_QUANT], zero_points[DTP_MAX_QUANT]; /* sorted by arg */
-    struct dnnl_tp_post_ops *post_ops;                             /* owned, never NULL */
+    dtp_attr_refused_t refused;
+    struct dnnl_tp_post_ops *post_ops; /* owned, never NULL */
 };
 typedef struct dnnl_tp_primitive_attr dtp_attr_t;
 typedef struct dnnl_tp_post_ops dtp_post_ops_t;

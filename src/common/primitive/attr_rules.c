@@ -39,6 +39,9 @@ static dnnl_tp_status_t check_list(const dtp_pd_t *pd, const dtp_attr_rules_t *r
         if (q->mask >> md->ndims)
             return dtp_fail(dnnl_tp_unimplemented, reason, "%s of %s: mask %d, the tensor has %d dimensions",
                             what, arg, q->mask, md->ndims);
+        if (q->on_host && !dtp_engine_can(pd->engine, DTP_ENGINE_HOST_READABLE))
+            return dtp_fail(dnnl_tp_unimplemented, reason, "%s of %s: a host scalar, on a %s", what, arg,
+                            pd->engine->v->name);
         if (rule->masks == DTP_MASK_COMMON && q->mask != 0)
             return dtp_fail(dnnl_tp_unimplemented, reason, "%s of %s: mask %d, %s takes 0", what, arg,
                             q->mask, kind);
@@ -54,7 +57,30 @@ static dnnl_tp_status_t check_list(const dtp_pd_t *pd, const dtp_attr_rules_t *r
     return dnnl_tp_success;
 }
 
+/* Attributes that programs may set and no primitive takes, and types that can only be stored. */
+static dnnl_tp_status_t check_refused(const dtp_pd_t *pd) {
+    const dtp_attr_refused_t *r = &pd->attr->refused;
+    const char *name = r->dropout          ? "dropout"
+                       : r->stochastic[0]  ? "stochastic rounding"
+                       : r->reductions.arg ? "precomputed reductions"
+                                           : NULL;
+    if (name) return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ATTR, "%s of %s", name, pd->info->name);
+    for (int i = 0; i < pd->nargs; ++i) {
+        const dtp_md_t *md = pd->args[i].md;
+        char arg[DTP_ARG_TEXT];
+        if (dtp_md_is_zero(md)) continue;
+        DTP_REQUIRE(!dtp_md_is_host_scalar(md), BAD_TAG, "argument %s is a host scalar",
+                    dtp_arg_text(pd->args[i].arg, arg));
+        if (!dtp_type_size(md->data_type))
+            return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_DATA_TYPE, "argument %s of %s is %s",
+                            dtp_arg_text(pd->args[i].arg, arg), pd->info->name,
+                            dnnl_tp_dt2str(md->data_type));
+    }
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_check_attr(const dtp_pd_t *pd) {
+    DTP_TRY(check_refused(pd));
     const dtp_attr_rules_t *rules = pd->info->attr;
     if (!rules) return dnnl_tp_success;
     DTP_TRY(check_list(pd, rules, true));

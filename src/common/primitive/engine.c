@@ -118,12 +118,6 @@ dnnl_tp_status_t dnnl_tp_engine_attr_set_num_threads(dnnl_tp_engine_attr_t attr,
     return dnnl_tp_success;
 }
 
-bool dtp_cpu_isa_is_known(dnnl_tp_cpu_isa_t isa) {
-    return isa == dnnl_tp_cpu_isa_default || isa == dnnl_tp_cpu_isa_sse41 || isa == dnnl_tp_cpu_isa_avx2 ||
-           isa == dnnl_tp_cpu_isa_avx512_core || isa == dnnl_tp_cpu_isa_avx512_core_vnni ||
-           isa == dnnl_tp_cpu_isa_avx512_core_bf16;
-}
-
 dnnl_tp_status_t dnnl_tp_engine_attr_set_max_isa(dnnl_tp_engine_attr_t attr, dnnl_tp_cpu_isa_t isa) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
     DTP_REQUIRE(dtp_cpu_isa_is_known(isa), BAD_ENUM, "isa %d", (int)isa);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "common/base/base.h"
+#include "common/primitive/engine.h"
 #include "common/primitive/op_desc.h"
 
 #define NAMED(number, prefix, name) \
@@ -21,6 +22,13 @@ const char *dnnl_tp_dt2str(dnnl_tp_data_type_t v) {
         CASE(, u8);
         CASE(, f64);
         CASE(, boolean);
+        CASE(, f8_e5m2);
+        CASE(, f8_e4m3);
+        CASE(, s4);
+        CASE(, u4);
+        CASE(, e8m0);
+        CASE(, f4_e2m1);
+        CASE(, f4_e3m0);
         CASE(, s64);
     default: return "unknown dt";
     }
@@ -42,13 +50,34 @@ const char *dnnl_tp_engine_kind2str(dnnl_tp_engine_kind_t v) {
 }
 
 const char *dnnl_tp_fmt_kind2str(dnnl_tp_format_kind_t v) {
-    static const char *const names[] = {"undef", "any", "blocked", "opaque"};
-    return (unsigned)v < 4 ? names[v] : "unknown fmt_kind";
+    static const char *const names[] = {"undef", "any", "blocked", "opaque", "sparse", "host_scalar"};
+    return (unsigned)v < 6 ? names[v] : "unknown fmt_kind";
 }
 
 const char *dnnl_tp_scratchpad_mode2str(dnnl_tp_scratchpad_mode_t v) {
     static const char *const names[] = {"library", "user"};
     return (unsigned)v < 2 ? names[v] : "unknown scratchpad_mode";
+}
+
+const char *dnnl_tp_rounding_mode2str(dnnl_tp_rounding_mode_t v) {
+    static const char *const names[] = {"environment", "stochastic"};
+    return (unsigned)v < 2 ? names[v] : "unknown rounding_mode";
+}
+
+const char *dnnl_tp_quantization_mode2str(dnnl_tp_quantization_mode_t v) {
+    static const char *const names[] = {"undef", "static_sazp", "dynamic_mx", "dynamic_fp"};
+    return (unsigned)v < 4 ? names[v] : "unknown quantization_mode";
+}
+
+const char *dnnl_tp_rnn_flags2str(dnnl_tp_rnn_flags_t v) {
+    static const char *const names[] = {"undef", "rnn_flags_diff_weights_overwrite"};
+    return (unsigned)v < 2 ? names[v] : "unknown rnn_flags";
+}
+
+const char *dnnl_tp_rnn_direction2str(dnnl_tp_rnn_direction_t v) {
+    static const char *const names[] = {"undef", "unidirectional_left2right", "unidirectional_right2left",
+                                        "bidirectional_concat", "bidirectional_sum"};
+    return (unsigned)v < 5 ? names[v] : "unknown rnn_direction";
 }
 
 const char *dnnl_tp_prop_kind2str(dnnl_tp_prop_kind_t v) {
@@ -146,16 +175,35 @@ const char *dtp_arg_text(int arg, char text[DTP_ARG_TEXT]) {
     return text;
 }
 
+/* The instruction sets that have names. */
+static const struct {
+    dnnl_tp_cpu_isa_t isa;
+    const char *name;
+} isas[] = {{dnnl_tp_cpu_isa_default, "default"},
+            {dnnl_tp_cpu_isa_sse41, "sse41"},
+            {dnnl_tp_cpu_isa_avx, "avx"},
+            {dnnl_tp_cpu_isa_avx2, "avx2"},
+            {dnnl_tp_cpu_isa_avx2_vnni, "avx2_vnni"},
+            {dnnl_tp_cpu_isa_avx2_vnni_2, "avx2_vnni_2"},
+            {dnnl_tp_cpu_isa_avx512_core, "avx512_core"},
+            {dnnl_tp_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
+            {dnnl_tp_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
+            {dnnl_tp_cpu_isa_avx10_1_512, "avx10_1_512"},
+            {dnnl_tp_cpu_isa_avx10_1_512_amx, "avx10_1_512_amx"},
+            {dnnl_tp_cpu_isa_avx10_1_512_amx_fp16, "avx10_1_512_amx_fp16"},
+            {dnnl_tp_cpu_isa_avx10_2, "avx10_2"},
+            {dnnl_tp_cpu_isa_avx10_2_amx_2, "avx10_2_amx_2"}};
+
 const char *dnnl_tp_cpu_isa2str(dnnl_tp_cpu_isa_t v) {
-    switch (v) {
-    case dnnl_tp_cpu_isa_default: return "default";
-    case dnnl_tp_cpu_isa_sse41: return "sse41";
-    case dnnl_tp_cpu_isa_avx2: return "avx2";
-    case dnnl_tp_cpu_isa_avx512_core: return "avx512_core";
-    case dnnl_tp_cpu_isa_avx512_core_vnni: return "avx512_core_vnni";
-    case dnnl_tp_cpu_isa_avx512_core_bf16: return "avx512_core_bf16";
-    }
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; ++i)
+        if (isas[i].isa == v) return isas[i].name;
     return "unknown cpu_isa";
+}
+
+bool dtp_cpu_isa_is_known(dnnl_tp_cpu_isa_t isa) {
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; ++i)
+        if (isas[i].isa == isa) return true;
+    return false;
 }
 
 const char *dnnl_tp_runtime2str(unsigned v) {
@@ -171,8 +219,10 @@ const char *dnnl_tp_runtime2str(unsigned v) {
 }
 
 const dnnl_tp_version_t *dnnl_tp_version(void) {
-    static const dnnl_tp_version_t version = {DNNL_TP_VERSION_MAJOR, DNNL_TP_VERSION_MINOR,
-                                              DNNL_TP_VERSION_PATCH, DTP_COMMIT,
-                                              DNNL_TP_CPU_RUNTIME,   DNNL_TP_GPU_RUNTIME};
+    static const dnnl_tp_version_t version = {DNNL_TP_VERSION_MAJOR,         DNNL_TP_VERSION_MINOR,
+                                              DNNL_TP_VERSION_PATCH,         DTP_COMMIT,
+                                              DNNL_TP_CPU_RUNTIME,           DNNL_TP_GPU_RUNTIME,
+                                              DNNL_TP_LIBRARY_VERSION_MAJOR, DNNL_TP_LIBRARY_VERSION_MINOR,
+                                              DNNL_TP_LIBRARY_VERSION_PATCH};
     return &version;
 }

@@ -46,6 +46,35 @@ dnnl_tp_status_t dnnl_tp_primitive_create(dnnl_tp_primitive_t *primitive,
     return dnnl_tp_success;
 }
 
+/* Kernels are compiled ahead: a blob holds none, and says which primitive it is of. */
+dnnl_tp_status_t dnnl_tp_primitive_create_from_cache_blob(dnnl_tp_primitive_t *primitive,
+                                                          const_dnnl_tp_primitive_desc_t primitive_desc,
+                                                          size_t size, const uint8_t *cache_blob) {
+    DTP_OUT(primitive, NULL);
+    DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
+    DTP_REQUIRE(cache_blob && size, NULL_ARG, "cache_blob of %zu bytes", size);
+    dtp_bytes_t blob;
+    DTP_TRY(dtp_cache_blob(&blob, primitive_desc));
+    const bool same = blob.size == size && !memcmp(blob.data, cache_blob, size);
+    dtp_bytes_free(&blob);
+    DTP_REQUIRE(same, BAD_BLOB, "of another primitive, or of another version of the library");
+    DTP_RETURN(dnnl_tp_primitive_create(primitive, primitive_desc));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_get_cache_blob(const_dnnl_tp_primitive_t primitive, size_t *size,
+                                                  uint8_t *cache_blob) {
+    DTP_REQUIRE_HANDLE(primitive, DTP_OBJ_PRIMITIVE);
+    DTP_REQUIRE(size, NULL_ARG, "size");
+    dtp_bytes_t blob;
+    DTP_TRY(dtp_cache_blob(&blob, primitive->pd));
+    const size_t room = *size;
+    *size = blob.size;
+    if (cache_blob && room >= blob.size) memcpy(cache_blob, blob.data, blob.size);
+    dtp_bytes_free(&blob);
+    DTP_REQUIRE(!cache_blob || room >= *size, BAD_COUNT, "the blob needs %zu bytes", *size);
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_primitive_destroy(dnnl_tp_primitive_t primitive) {
     DTP_DESTROY(primitive, DTP_OBJ_PRIMITIVE);
 }
@@ -100,6 +129,8 @@ static dnnl_tp_status_t check_engine(int number, const struct dnnl_tp_engine *ne
                                      const struct dnnl_tp_memory *memory) {
     const struct dnnl_tp_engine *got = memory->engine;
     char arg[DTP_ARG_TEXT];
+    DTP_REQUIRE(got, BAD_ENGINE, "argument %s is a host scalar, needed is memory of %s %zu",
+                dtp_arg_text(number, arg), needed->v->name, needed->index);
     DTP_REQUIRE(got->device == needed->device, BAD_ENGINE,
                 "argument %s lies in memory of %s %zu, needed is %s %zu", dtp_arg_text(number, arg),
                 got->v->name, got->index, needed->v->name, needed->index);
@@ -111,6 +142,12 @@ static dnnl_tp_status_t check_engine(int number, const struct dnnl_tp_engine *ne
 static __attribute__((noinline)) dnnl_tp_status_t check_memory_fully(const dtp_pd_t *pd, int i,
                                                                      const struct dnnl_tp_memory *memory) {
     const dtp_md_t *want = pd->args[i].md, *got = &memory->md;
+    if (dtp_pd_is_host_scalar(pd, i)) {
+        char name[DTP_ARG_TEXT], is[DTP_MD_LONG_TEXT];
+        DTP_REQUIRE(false, MEMORY_MISMATCH, "argument %s is %s, needed is a host scalar of %s",
+                    dtp_arg_text(pd->args[i].arg, name), dtp_md_long_text(got, is),
+                    dnnl_tp_dt2str(want->data_type));
+    }
     DTP_TRY(check_engine(pd->args[i].arg, dtp_pd_arg_engine(pd, i), memory));
     if (dtp_md_accepts(want, got)) return dnnl_tp_success;
     bool list = i >= pd->attr_arg && i < pd->post_op_arg;

@@ -59,21 +59,18 @@ static int capacity_locked(void) {
     return capacity;
 }
 
-static void make_key(dtp_bytes_t *b, const dtp_pd_t *pd) {
+/* What a primitive does: the problem, the implementation and the attributes, the same in every process. */
+static void put_work(dtp_bytes_t *b, const dtp_pd_t *pd) {
     const dtp_attr_t *a = pd->attr;
-    dtp_bytes_init(b);
     dtp_op_serialise(b, pd->user);
-    int32_t head[] = {pd->impl_index,     pd->num_threads,  (int32_t)pd->pool_flags,
-                      a->scratchpad_mode, a->fpmath_mode,   a->fpmath_apply_to_int,
-                      a->acc_mode,        a->deterministic, a->refuse_reference,
-                      a->n_scales,        a->n_zero_points, a->post_ops->len};
+    int32_t head[] = {pd->impl_index,   a->scratchpad_mode, a->fpmath_mode,      a->fpmath_apply_to_int,
+                      a->acc_mode,      a->deterministic,   a->refuse_reference, a->n_scales,
+                      a->n_zero_points, a->post_ops->len};
     dtp_bytes_put(b, head, sizeof head);
-    dtp_bytes_put(b, &pd->engine, sizeof pd->engine);
-    dtp_bytes_put(b, &pd->peer, sizeof pd->peer);
-    dtp_bytes_put(b, &pd->peer_arg, sizeof pd->peer_arg);
     for (int i = 0; i < a->n_scales + a->n_zero_points; ++i) {
         const dtp_quant_t *q = i < a->n_scales ? &a->scales[i] : &a->zero_points[i - a->n_scales];
-        int64_t fields[] = {q->arg, q->mask, q->group_ndims, q->groups[0], q->groups[1], q->data_type};
+        int64_t fields[] = {q->arg,       q->mask,      q->group_ndims, q->groups[0],
+                            q->groups[1], q->data_type, q->on_host};
         dtp_bytes_put(b, fields, sizeof fields);
     }
     for (int i = 0; i < a->post_ops->len; ++i) {
@@ -85,6 +82,30 @@ static void make_key(dtp_bytes_t *b, const dtp_pd_t *pd) {
         dtp_md_serialise(b, &e->src1);
         dtp_md_serialise(b, &e->src2);
     }
+}
+
+static void make_key(dtp_bytes_t *b, const dtp_pd_t *pd) {
+    const int32_t head[] = {pd->num_threads, (int32_t)pd->pool_flags, pd->peer_arg};
+    dtp_bytes_init(b);
+    dtp_bytes_put(b, head, sizeof head);
+    dtp_bytes_put(b, &pd->engine, sizeof pd->engine);
+    dtp_bytes_put(b, &pd->peer, sizeof pd->peer);
+    put_work(b, pd);
+}
+
+dnnl_tp_status_t dtp_cache_blob(dtp_bytes_t *blob, const struct dnnl_tp_primitive_desc *pd) {
+    static const char magic[8] = "dtpblob1";
+    const int32_t version[] = {DNNL_TP_LIBRARY_VERSION_MAJOR, DNNL_TP_LIBRARY_VERSION_MINOR,
+                               DNNL_TP_LIBRARY_VERSION_PATCH, (int32_t)pd->engine->v->kind};
+    dtp_bytes_init(blob);
+    dtp_bytes_put(blob, magic, sizeof magic);
+    dtp_bytes_put(blob, version, sizeof version);
+    dtp_bytes_put(blob, pd->impl->name, strlen(pd->impl->name));
+    put_work(blob, pd);
+    if (!blob->failed) return dnnl_tp_success;
+    const size_t size = blob->size;
+    dtp_bytes_free(blob);
+    return dtp_no_memory(size);
 }
 
 static void lru_unlink(entry_t *e) {

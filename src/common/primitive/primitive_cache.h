@@ -2,7 +2,7 @@
 #ifndef DTP_COMMON_PRIMITIVE_PRIMITIVE_CACHE_H
 #define DTP_COMMON_PRIMITIVE_PRIMITIVE_CACHE_H
 
-#include "common/base/base.h"
+#include "common/primitive/op_desc.h"
 
 struct dnnl_tp_primitive;
 struct dnnl_tp_engine;
@@ -14,6 +14,8 @@ dnnl_tp_status_t dtp_cache_get(struct dnnl_tp_primitive **primitive, const struc
                                dnnl_tp_status_t (*create)(struct dnnl_tp_primitive **primitive,
                                                           const struct dnnl_tp_primitive_desc *pd),
                                bool *hit);
+/* What tells a primitive from others, in every process of this version of the library; dtp_bytes_free() frees it. */
+dnnl_tp_status_t dtp_cache_blob(dtp_bytes_t *blob, const struct dnnl_tp_primitive_desc *pd);
 /* Drops the entries of an engine, NULL = all. */
 void dtp_cache_purge(const struct dnnl_tp_engine *engine);
 

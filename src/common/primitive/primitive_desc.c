@@ -7,6 +7,7 @@
 
 static void pd_destroy(dtp_object_t *obj) {
     dtp_pd_t *pd = (dtp_pd_t *)obj;
+    dtp_free(NULL, atomic_load(&pd->blob_id));
     dtp_object_release(pd->attr);
     dtp_object_release(pd->peer);
     dtp_object_release(pd->engine);
@@ -76,6 +77,7 @@ static void init_args(dtp_pd_t *pd) {
 static void finish_args(dtp_pd_t *pd) {
     pd->has_runtime = false;
     pd->is_empty = true;
+    pd->n_scalars = 0;
     for (int i = 0; i < pd->nargs; ++i) {
         const dtp_md_t *md = pd->args[i].md;
         pd->arg_bytes[i] = 0;
@@ -84,7 +86,14 @@ static void finish_args(dtp_pd_t *pd) {
         bool runtime = dtp_md_has_runtime(md);
         pd->has_runtime |= runtime;
         if (!runtime) pd->arg_bytes[i] = dtp_md_size(md);
-        pd->arg_identity[i] = runtime ? 0 : dtp_md_identity(md) ^ dtp_pd_arg_engine(pd, i)->device;
+        if (dtp_pd_is_host_scalar(pd, i)) {
+            dtp_md_t scalar = *md;
+            scalar.format_kind = dnnl_tp_format_kind_host_scalar;
+            pd->arg_identity[i] = dtp_md_identity(&scalar);
+            ++pd->n_scalars;
+        } else {
+            pd->arg_identity[i] = runtime ? 0 : dtp_md_identity(md) ^ dtp_pd_arg_engine(pd, i)->device;
+        }
         if ((pd->args[i].flags & DTP_ARG_OUTPUT) && (runtime || dtp_md_nelems(md) != 0)) pd->is_empty = false;
     }
     pd->n_present = pd->n_outputs = 0;
@@ -104,6 +113,21 @@ int dtp_pd_big_arg_index(const dtp_pd_t *pd, int arg) {
     for (int i = 0; i < pd->nargs; ++i)
         if (pd->args[i].arg == arg) return dtp_md_is_zero(pd->args[i].md) ? -1 : i;
     return -1;
+}
+
+bool dtp_pd_is_host_scalar(const dtp_pd_t *pd, int i) {
+    const dtp_attr_t *a = pd->attr;
+    const int k = i - pd->attr_arg;
+    if (k < 0 || i >= pd->post_op_arg) return false;
+    return k < a->n_scales ? a->scales[k].on_host : a->zero_points[k - a->n_scales].on_host;
+}
+
+void dtp_pd_keep_scalars(const dtp_pd_t *pd, void **ptrs, void **values) {
+    for (int i = pd->attr_arg; i < pd->post_op_arg; ++i) {
+        if (!ptrs[i] || !dtp_pd_is_host_scalar(pd, i)) continue;
+        memcpy(values, ptrs[i], dtp_type_size(pd->args[i].md->data_type));
+        ptrs[i] = values++;
+    }
 }
 
 int dtp_pd_scale_index(const dtp_pd_t *pd, int arg) {
@@ -305,6 +329,7 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primi
     if (status == dnnl_tp_success) {
         next = probe->impl_index;
         status = choose_impl(pd, list, next, false);
+        dtp_free(NULL, atomic_exchange(&pd->blob_id, NULL));
     }
     dtp_object_release(probe);
     DTP_RETURN(status == dnnl_tp_unimplemented ? last_impl(pd) : status);

@@ -87,6 +87,8 @@ struct dnnl_tp_primitive_desc {
     int attr_arg;           /* dense index of the first scale; zero points follow, then 2 slots per post-op */
     int post_op_arg;        /* src1 of post-op i is at post_op_arg + 2 i, src2 behind it */
     uint8_t arg_index[128]; /* dense index + 1 of small argument numbers */
+    int n_scalars;          /* of the arguments: host scalars */
+    void *_Atomic blob_id;  /* what the query of it gave, NULL; next_impl forgets it */
     int n_present, n_outputs; /* arguments with arg_bytes > 0, and those of them that are outputs */
     uint8_t present[256];     /* their dense indices; outputs are the first n_outputs */
 };
@@ -154,6 +156,10 @@ static inline int dtp_pd_arg_index(const dtp_pd_t *pd, int arg) {
 /* Elements of a scale or zero point of a tensor: the product of the masked dims, divided by the groups on the
  * last two; DNNL_TP_RUNTIME_DIM_VAL where one of them is that. */
 int64_t dtp_quant_count(const dtp_quant_t *q, const dtp_md_t *of);
+/* Is the argument of dense index i a scale or zero point that a host scalar holds? */
+bool dtp_pd_is_host_scalar(const dtp_pd_t *pd, int i);
+/* Copies the host scalars of an execution to values, 8 bytes each, and lets ptrs point at these. */
+void dtp_pd_keep_scalars(const dtp_pd_t *pd, void **ptrs, void **values);
 /* Dense index of the scale or zero point of an argument; -1 when unset. */
 int dtp_pd_scale_index(const dtp_pd_t *pd, int arg);
 int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg);

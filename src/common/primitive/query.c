@@ -1,4 +1,5 @@
 /* Queries of primitive descriptors. Scalar fields come from the field tables. */
+#include "common/primitive/primitive_cache.h"
 #include "common/primitive/primitive_desc.h"
 
 /* What a query of sources, weights or destinations counts: arguments whose numbers lie in one of the ranges.
@@ -26,10 +27,13 @@ static bool selects(const selection_t *s, const dtp_pd_arg_t *arg) {
     return false;
 }
 
-/* The index-th of the kind's own arguments that are selected. */
+/* The index-th of the kind's own arguments that are selected. A shift without a scale is the first. */
 static const dtp_md_t *nth_md(const dtp_pd_t *pd, const selection_t *s, int index) {
-    for (int i = 0; i < pd->attr_arg; ++i)
-        if (selects(s, &pd->args[i]) && index-- == 0) return pd->args[i].md;
+    for (int i = 0; i < pd->attr_arg; ++i) {
+        if (!selects(s, &pd->args[i])) continue;
+        if (pd->args[i].arg == DNNL_TP_ARG_SCALE && dtp_md_is_zero(pd->args[i].md)) continue;
+        if (index-- == 0) return pd->args[i].md;
+    }
     return &dtp_md_zero;
 }
 
@@ -117,6 +121,25 @@ static double time_estimate(const dtp_pd_t *pd) {
     return known ? s_per_ns * dtp_op_work_ns(&work) : 0.;
 }
 
+/* Made when it is first asked for; racing callers make the same. */
+static dnnl_tp_status_t query_blob_id(const dtp_pd_t *pd, dnnl_tp_query_t what, void *result) {
+    dtp_pd_t *holder = (dtp_pd_t *)(uintptr_t)pd;
+    dtp_bytes_t blob;
+    DTP_TRY(dtp_cache_blob(&blob, pd));
+    if (what == dnnl_tp_query_cache_blob_id_size_s64) {
+        *(int64_t *)result = (int64_t)blob.size;
+        dtp_bytes_free(&blob);
+        return dnnl_tp_success;
+    }
+    void *old = NULL, *made = dtp_alloc(NULL, blob.size, 16);
+    if (made) memcpy(made, blob.data, blob.size);
+    dtp_bytes_free(&blob);
+    if (!made) return dtp_no_memory(blob.size);
+    if (!atomic_compare_exchange_strong(&holder->blob_id, &old, made)) dtp_free(NULL, made);
+    *(const uint8_t **)result = old ? old : made;
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t primitive_desc,
                                               dnnl_tp_query_t what, int index, void *result) {
     DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
@@ -147,6 +170,8 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t pri
         *(int64_t *)result =
             pd->attr->scratchpad_mode == dnnl_tp_scratchpad_mode_user ? 0 : (int64_t)dtp_pd_scratch_size(pd);
         return dnnl_tp_success;
+    case dnnl_tp_query_cache_blob_id_size_s64:
+    case dnnl_tp_query_cache_blob_id: return query_blob_id(pd, what, result);
     case dnnl_tp_query_impl_info_str: *(const char **)result = pd->impl->name; return dnnl_tp_success;
     default: break;
     }

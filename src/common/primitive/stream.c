@@ -5,12 +5,13 @@ dnnl_tp_status_t dnnl_tp_stream_create_v2(dnnl_tp_stream_t *stream, dnnl_tp_engi
                                           const_dnnl_tp_stream_attr_t attr) {
     DTP_OUT(stream, NULL);
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
-    DTP_REQUIRE(!(flags & ~(unsigned)dnnl_tp_stream_in_order), BAD_FLAGS, "stream flags 0x%x", flags);
+    const unsigned known = dnnl_tp_stream_in_order | dnnl_tp_stream_out_of_order;
+    DTP_REQUIRE(!(flags & ~known), BAD_FLAGS, "stream flags 0x%x", flags);
     if (attr) {
         DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
         DTP_REQUIRE(attr->kind == engine->v->kind, BAD_ENGINE, "the attribute is of another engine kind");
     }
-    DTP_RETURN(engine->v->stream_create(stream, engine, flags ? flags : dnnl_tp_stream_default_flags, attr));
+    DTP_RETURN(engine->v->stream_create(stream, engine, dnnl_tp_stream_in_order, attr));
 }
 
 dnnl_tp_status_t dnnl_tp_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags) {

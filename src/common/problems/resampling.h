@@ -9,7 +9,7 @@ typedef struct {
     dnnl_tp_prop_kind_t prop;
     dnnl_tp_alg_kind_t alg;
     int spatial;       /* 1 to 3 */
-    float factors[3];  /* as given, else dst's size / src's; nothing is computed from them */
+    float factors[3];  /* dst's size / src's, as the query tells it; nothing is computed from them */
     dtp_md_t src, dst; /* N, C, space */
 } dtp_resampling_desc_t;
 enum { DTP_RESAMPLING_SRC, DTP_RESAMPLING_DST, DTP_RESAMPLING_NARGS };

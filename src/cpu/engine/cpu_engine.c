@@ -29,16 +29,21 @@ unsigned dtp_cpu_isa_bits(void) {
     return bits;
 }
 
+/* A set's number has the bits of the sets that it contains. */
 static unsigned limit_of(dnnl_tp_cpu_isa_t isa) {
-    switch (isa) {
-    case dnnl_tp_cpu_isa_sse41: return 0;
-    case dnnl_tp_cpu_isa_avx2: return DTP_ISA_AVX2;
-    case dnnl_tp_cpu_isa_avx512_core: return DTP_ISA_AVX2 | DTP_ISA_AVX512;
-    case dnnl_tp_cpu_isa_avx512_core_vnni: return DTP_ISA_AVX2 | DTP_ISA_AVX512 | DTP_ISA_AVX512_VNNI;
-    case dnnl_tp_cpu_isa_avx512_core_bf16: /* asked for by name: its products come first everywhere */
-        return DTP_ISA_AVX2 | DTP_ISA_AVX512 | DTP_ISA_AVX512_VNNI | DTP_ISA_AVX512_BF16;
-    default: return ~0u;
-    }
+    static const struct {
+        dnnl_tp_cpu_isa_t isa;
+        unsigned bit;
+    } parts[] = {{dnnl_tp_cpu_isa_avx2, DTP_ISA_AVX2},
+                 {dnnl_tp_cpu_isa_avx512_core, DTP_ISA_AVX512},
+                 {dnnl_tp_cpu_isa_avx512_core_vnni, DTP_ISA_AVX512_VNNI},
+                 /* asked for by name: its products come first everywhere */
+                 {dnnl_tp_cpu_isa_avx512_core_bf16, DTP_ISA_AVX512_BF16}};
+    unsigned bits = 0;
+    if (isa == dnnl_tp_cpu_isa_default) return ~0u;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
+        if (((unsigned)isa & (unsigned)parts[i].isa) == (unsigned)parts[i].isa) bits |= parts[i].bit;
+    return bits;
 }
 
 /* Process-wide limit: dnnl_tp_set_max_cpu_isa, else DNNL_TP_MAX_CPU_ISA, until the first engine fixes it. */
@@ -46,11 +51,42 @@ static _Atomic int process_isa = -1;
 static _Atomic bool isa_fixed;
 
 static dnnl_tp_cpu_isa_t isa_from_environment(void) {
-    static const char *const names[] = {"SSE41", "AVX2", "AVX512_CORE", "AVX512_CORE_VNNI",
-                                        "AVX512_CORE_BF16"};
-    static const dnnl_tp_cpu_isa_t isas[] = {dnnl_tp_cpu_isa_sse41, dnnl_tp_cpu_isa_avx2,
-                                             dnnl_tp_cpu_isa_avx512_core, dnnl_tp_cpu_isa_avx512_core_vnni,
-                                             dnnl_tp_cpu_isa_avx512_core_bf16};
+    static const char *const names[] = {"SSE41",
+                                        "AVX",
+                                        "AVX2",
+                                        "AVX2_VNNI",
+                                        "AVX2_VNNI_2",
+                                        "AVX512_CORE",
+                                        "AVX512_CORE_VNNI",
+                                        "AVX512_CORE_BF16",
+                                        "AVX512_CORE_FP16",
+                                        "AVX512_CORE_AMX",
+                                        "AVX512_CORE_AMX_FP16",
+                                        "AVX10_1_512",
+                                        "AVX10_1_512_AMX",
+                                        "AVX10_1_512_AMX_FP16",
+                                        "AVX10_2",
+                                        "AVX10_2_512",
+                                        "AVX10_2_AMX_2",
+                                        "AVX10_2_512_AMX_2"};
+    static const dnnl_tp_cpu_isa_t isas[] = {dnnl_tp_cpu_isa_sse41,
+                                             dnnl_tp_cpu_isa_avx,
+                                             dnnl_tp_cpu_isa_avx2,
+                                             dnnl_tp_cpu_isa_avx2_vnni,
+                                             dnnl_tp_cpu_isa_avx2_vnni_2,
+                                             dnnl_tp_cpu_isa_avx512_core,
+                                             dnnl_tp_cpu_isa_avx512_core_vnni,
+                                             dnnl_tp_cpu_isa_avx512_core_bf16,
+                                             dnnl_tp_cpu_isa_avx512_core_fp16,
+                                             dnnl_tp_cpu_isa_avx512_core_amx,
+                                             dnnl_tp_cpu_isa_avx512_core_amx_fp16,
+                                             dnnl_tp_cpu_isa_avx10_1_512,
+                                             dnnl_tp_cpu_isa_avx10_1_512_amx,
+                                             dnnl_tp_cpu_isa_avx10_1_512_amx_fp16,
+                                             dnnl_tp_cpu_isa_avx10_2,
+                                             dnnl_tp_cpu_isa_avx10_2_512,
+                                             dnnl_tp_cpu_isa_avx10_2_amx_2,
+                                             dnnl_tp_cpu_isa_avx10_2_512_amx_2};
     int i = dtp_getenv_word("MAX_CPU_ISA", names, sizeof names / sizeof *names, -1);
     return i < 0 ? dnnl_tp_cpu_isa_default : isas[i];
 }

@@ -126,7 +126,7 @@ static void raise_promise(dtp_cpu_stream_t *s, size_t bytes) {
 dnnl_tp_status_t dtp_cpu_submit(dtp_cpu_stream_t *s, const dtp_primitive_t *primitive, int nptrs,
                                 void *const *ptrs, const dtp_md_t *const *mds) {
     if (dtp_queue_dead(s->queue)) return dtp_refuse_parents("stream");
-    block_t *block = block_take(s, nptrs);
+    block_t *block = block_take(s, nptrs + primitive->pd->n_scalars);
     if (!block) return dnnl_tp_out_of_memory;
     dnnl_tp_status_t status = block_copy_mds(s, block, nptrs, mds);
     size_t bytes = ptrs[nptrs] ? 0 : dtp_pd_scratch_size(primitive->pd);
@@ -141,6 +141,7 @@ dnnl_tp_status_t dtp_cpu_submit(dtp_cpu_stream_t *s, const dtp_primitive_t *prim
         return status;
     }
     memcpy(block->ptrs, ptrs, (size_t)(nptrs + 1) * sizeof(*ptrs));
+    if (primitive->pd->n_scalars) dtp_pd_keep_scalars(primitive->pd, block->ptrs, block->ptrs + nptrs + 1);
     block->nptrs = nptrs;
     block->primitive = dtp_object_retain((void *)primitive);
     if (DTP_UNLIKELY(s->base.trace != NULL) && dtp_trace_on(s->base.trace)) {

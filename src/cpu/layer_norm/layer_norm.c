@@ -50,7 +50,7 @@ static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd) {
     plan->has_mean = plan->has_var && !(plan->flags & DTP_LNORM_RMS);
     plan->has_scale = !dtp_md_is_zero(&d->scale);
     plan->has_shift = !dtp_md_is_zero(&d->shift);
-    plan->stat_direct = dtp_md_is_dense_row_major(&d->stat);
+    plan->stat_direct = !plan->has_var || dtp_md_is_dense_row_major(&d->stat);
     plan->src_direct = d->src.data_type == dnnl_tp_f32 && dtp_md_is_dense_row_major(&d->src);
     plan->dst_direct = d->dst.data_type == dnnl_tp_f32 && dtp_md_is_dense_row_major(&d->dst) &&
                        dtp_postops_only_eltwise(&plan->po);

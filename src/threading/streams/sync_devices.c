@@ -70,5 +70,6 @@ dnnl_tp_status_t dnnl_tp_sync_engine(dnnl_tp_engine_t engine, int64_t timeout_ns
 
 dnnl_tp_status_t dnnl_tp_sync_memory(dnnl_tp_memory_t memory, int64_t timeout_ns) {
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
+    if (!memory->engine) return dnnl_tp_success; /* a host scalar: executions have copies */
     DTP_RETURN(sync_all(memory->engine, timeout_ns));
 }

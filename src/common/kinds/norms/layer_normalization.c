@@ -33,7 +33,9 @@ dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
     op.src = *src_desc;
     op.dst = *dst_desc;
     if (dtp_md_is_zero(stat_desc) || dtp_md_is_any(stat_desc)) {
-        DTP_TRY(dtp_md_init_strides(&op.stat, n - 1, op.src.dims, dnnl_tp_f32, NULL));
+        dnnl_tp_dims_t strides;
+        dtp_md_order_strides(src_desc, src_desc->dims, n - 1, strides);
+        DTP_TRY(dtp_md_init_strides(&op.stat, n - 1, op.src.dims, dnnl_tp_f32, strides));
     } else {
         DTP_REQUIRE(stat_desc->ndims == n - 1, NDIMS_MISMATCH, "statistics have %d, src has %d",
                     stat_desc->ndims, n);

@@ -1,0 +1,199 @@
+// A program for oneDNN: the corners of its C++ that programs stand on: descriptors that are empty, equal or made anew from
+// others, queries that do not apply, handles of C, flags, statuses, versions, the namespace opened once more.
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+#include "oneapi/dnnl/dnnl.hpp"
+#include "oneapi/dnnl/dnnl_config.h"
+#include "oneapi/dnnl/dnnl_debug.h"
+#include "oneapi/dnnl/dnnl_version.h"
+
+#if DNNL_VERSION_MAJOR < 3
+#error "oneDNN v3 is required"
+#endif
+#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_NONE
+#error "no processor"
+#endif
+
+namespace dnnl {
+namespace mine {
+int ndims_of(const memory::desc &md) { return md.get_ndims(); }
+} // namespace mine
+} // namespace dnnl
+
+namespace {
+
+using namespace dnnl;
+using dt = memory::data_type;
+using tag = memory::format_tag;
+
+#define REQUIRE(what)                                            \
+    do {                                                         \
+        if (!(what)) throw std::runtime_error("not so: " #what); \
+    } while (0)
+
+// Does it throw an error of that status?
+template <typename F> bool refuses(F f, dnnl_status_t expected) {
+    try {
+        f();
+    } catch (const error &e) {
+        return e.status == expected && static_cast<status>(e.status) == static_cast<status>(expected);
+    }
+    return false;
+}
+
+void empty_descriptors() {
+    memory::desc md;
+    REQUIRE(md.get_ndims() == 0 && md.get_size() == 0 && md.get_dims().empty() && md.get_strides().empty());
+    REQUIRE(md.get_data_type() == dt::undef && md.get_format_kind() == memory::format_kind::undef);
+    REQUIRE(md.get_submemory_offset() == 0 && md.get_inner_nblks() == 0 && md == memory::desc());
+    memory::desc any({2, 3}, dt::f32, tag::any);
+    REQUIRE(any.get_strides().empty() && any.get_inner_nblks() == 0 && any.get_inner_blks().empty());
+}
+
+void equal_descriptors() {
+    memory::desc a({1, 4}, dt::f32, tag::ab), b({1, 4}, dt::f32, memory::dims {100, 1});
+    REQUIRE(a == b && b == a);
+    REQUIRE(a != memory::desc({1, 4}, dt::f32, memory::dims {8, 2}));
+    REQUIRE(memory::desc({1, 1, 1}, dt::f32, memory::dims {1, 1, 1}) == memory::desc({1, 1, 1}, dt::f32, memory::dims {9, 3, 5}));
+    // A padded dimension of one element has a stride that tells something.
+    memory::desc padded({2, 1, 3, 3}, dt::f32, tag::nChw8c);
+    REQUIRE(padded != memory::desc({2, 1, 3, 3}, dt::f32, tag::nchw) && padded == padded.reshape({2, 1, 3, 3}));
+}
+
+void print(const memory::desc &md) {
+    std::ostringstream text;
+    for (auto d : md.get_dims()) text << " " << d;
+    text << " of";
+    for (auto d : md.get_padded_dims()) text << " " << d;
+    text << " strides";
+    for (auto d : md.get_strides()) text << " " << d;
+    for (int i = 0; i < md.get_inner_nblks(); ++i)
+        text << " " << md.get_inner_blks()[static_cast<std::size_t>(i)] << " of "
+             << md.get_inner_idxs()[static_cast<std::size_t>(i)];
+    std::printf("%s\n", text.str().c_str());
+}
+
+// Shapes with ones and zeros in layouts of all sorts; dimensions are split, merged, added, removed.
+void reshaped_descriptors() {
+    std::mt19937 rng(7);
+    const auto pick = [&](unsigned n) { return static_cast<unsigned>(rng() % n); };
+    const tag tags[][6] = {{tag::a, tag::a, tag::a, tag::a, tag::a, tag::a},
+            {tag::ab, tag::ba, tag::AB16b16a, tag::AB16b64a, tag::ab, tag::BA16a16b},
+            {tag::abc, tag::acb, tag::bac, tag::cba, tag::aBc8b, tag::Abc16a},
+            {tag::abcd, tag::acdb, tag::cdba, tag::aBcd8b, tag::ABcd16b16a, tag::bacd},
+            {tag::abcde, tag::acdeb, tag::aBcde8b, tag::decab, tag::abcde, tag::aBcde16b}};
+    int made = 0;
+    for (int i = 0; i < 600; ++i) {
+        memory::dims dims, to;
+        const unsigned n = 1 + pick(5);
+        for (unsigned d = 0; d < n; ++d) dims.push_back(pick(12) == 0 ? 0 : pick(3) == 0 ? 1 : memory::dim {1} << pick(4));
+        const tag t = tags[n - 1][pick(6)];
+        const memory::desc md(dims, dt::f32, t);
+        for (unsigned d = 0; d < n; ++d) { // each dimension goes over, is split, or is merged with the one before
+            const unsigned what = pick(4);
+            if (what == 0 && !to.empty()) to.back() *= dims[d];
+            else if (what == 1 && dims[d] > 1) to.push_back(2), to.push_back(dims[d] / 2);
+            else if (what != 2 || dims[d] != 1) to.push_back(dims[d]);
+            if (pick(6) == 0) to.push_back(1);
+        }
+        if (to.empty()) to.push_back(1);
+        const memory::desc out = md.reshape(to, true);
+        made += bool(out);
+        if (out) print(out);
+        else std::printf("none\n");
+    }
+    REQUIRE(made > 200);
+    REQUIRE(memory::desc({2, 1}, dt::f32, memory::dims {2, 2}).reshape({2, 1, 1}).get_strides() == (memory::dims {2, 2, 2}));
+    REQUIRE(memory::desc({1, 15, 12}, dt::f32, tag::aBc8b).reshape({1, 15, 3, 4}).get_strides() == (memory::dims {192, 96, 32, 8}));
+    REQUIRE(!memory::desc({2, 3, 0, 2}, dt::f32, tag::cdba).reshape({6, 0, 2}, true));
+    REQUIRE(memory::desc({2, 3}, dt::f32, tag::any).reshape({6}).get_format_kind() == memory::format_kind::any);
+}
+
+void queries(const engine &eng) {
+    const memory::desc a({4, 4}, dt::f32, tag::ab);
+    const matmul::primitive_desc pd(eng, a, a, a);
+    REQUIRE(pd.get_strides().empty() && pd.get_padding_l().empty() && pd.get_kernel().empty() && pd.get_factors().empty());
+    REQUIRE(pd.get_alpha() == 0.f && pd.get_epsilon() == 0.f && pd.get_axis() == -1 && pd.get_group_size() == 0);
+    REQUIRE(pd.get_algorithm() == algorithm::undef && pd.get_prop_kind() == prop_kind::undef);
+
+    const memory::desc n({2, 4, 5, 8}, dt::f32, tag::abcd);
+    const layer_normalization_forward::primitive_desc ln(eng, prop_kind::forward_inference, n, n, 1e-5f, normalization_flags::use_shift);
+    const batch_normalization_forward::primitive_desc bn(eng, prop_kind::forward_inference, n, n, 1e-5f,
+            normalization_flags::use_shift | normalization_flags::use_global_stats);
+    REQUIRE(ln.weights_desc().get_size() == 8 * sizeof(float) && bn.weights_desc().get_size() == 4 * sizeof(float));
+
+    // Statistics lie as src does; factors are those of the sizes.
+    const memory::desc bac({4, 5, 8}, dt::f32, tag::bac);
+    const layer_normalization_forward::primitive_desc stats(eng, prop_kind::forward_training, bac, bac, 1e-5f, normalization_flags::none);
+    REQUIRE(stats.mean_desc() == memory::desc({4, 5}, dt::f32, tag::ba));
+    const memory::desc image({2, 4, 7, 7}, dt::f32, tag::nhwc);
+    const resampling_forward::primitive_desc larger(eng, prop_kind::forward_inference, algorithm::resampling_linear,
+            std::vector<float> {2.1f, 0.72f}, image);
+    REQUIRE(larger.dst_desc() == memory::desc({2, 4, 14, 5}, dt::f32, tag::nhwc));
+    REQUIRE(larger.get_factors() == (std::vector<float> {2.f, 5.f / 7.f}));
+}
+
+void handles(const engine &eng) {
+    const memory::desc a({4, 4}, dt::f32, tag::ab);
+    matmul::primitive_desc pd(eng, a, a, a);
+    { const matmul::primitive_desc copy(pd.get()); REQUIRE(copy.get() != pd.get() && copy.src_desc() == a); }
+    pd = matmul::primitive_desc(pd.get());
+    REQUIRE(pd.src_desc() == a);
+    REQUIRE(refuses([&] { softmax_forward::primitive_desc other(pd.get()); }, dnnl_invalid_arguments));
+    REQUIRE(refuses([&] { convolution_forward::primitive_desc other(pd.get()); }, dnnl_invalid_arguments));
+    REQUIRE(matmul(pd).get_kind() == primitive::kind::matmul);
+
+    dnnl_memory_desc_t c = nullptr;
+    const dnnl_dims_t dims = {2, 3};
+    REQUIRE(dnnl_memory_desc_create_with_tag(&c, 2, dims, dnnl_f32, dnnl_ab) == dnnl_success);
+    const memory::desc md = c; // takes it over
+    REQUIRE(mine::ndims_of(md) == 2);
+    REQUIRE(refuses([&] { matmul m(pd, std::vector<std::uint8_t>()); }, dnnl_invalid_arguments));
+}
+
+void names(const engine &eng) {
+    REQUIRE(refuses([] { engine e(engine::kind::cpu, 7); }, dnnl_invalid_arguments));
+    try {
+        engine e(engine::kind::cpu, 7);
+    } catch (const error &e) {
+        std::ostringstream text;
+        text << e.status;
+        REQUIRE(text.str() == "2" && std::string(dnnl_status2str(e.status)) == "invalid_arguments");
+        switch (e.status) {
+            case dnnl_invalid_arguments: break;
+            default: throw std::runtime_error("another status");
+        }
+    }
+    stream s(eng, stream::flags::out_of_order), t(eng, stream::flags::in_order);
+    s.wait();
+    oneapi::dnnl::engine other(oneapi::dnnl::engine::kind::cpu, 0);
+    const rnn_direction direction = rnn_direction::unidirectional_left2right;
+    REQUIRE(direction != rnn_direction::bidirectional_sum && dnnl_version()->major >= 3 && version()->major >= 3);
+    const auto isa = get_effective_cpu_isa();
+    REQUIRE((isa >= cpu_isa::avx2_vnni_2) == (static_cast<unsigned>(isa) >= 0x1f));
+    REQUIRE(static_cast<unsigned>(cpu_isa::avx512_core_amx_fp16) == 0x1fef && static_cast<unsigned>(cpu_isa::avx) == 3);
+}
+
+} // namespace
+
+int main() {
+    try {
+        const engine eng(engine::kind::cpu, 0);
+        empty_descriptors();
+        equal_descriptors();
+        reshaped_descriptors();
+        queries(eng);
+        handles(eng);
+        names(eng);
+        return 0;
+    } catch (const std::exception &e) {
+        std::cerr << e.what() << std::endl;
+        return 1;
+    }
+}
