@@ -1,6 +1,7 @@
 /* Graphs on an engine whose memory the host cannot read: straight lines with packed constants, Ifs, nested loops and
  * recursive calls give the CPU's bits; runs without waiting on several streams at once, with random delays; refusals;
  * failures. Operators: tests/exec/compile, which runs on this engine too (far.cmake). */
+#include <pthread.h>
 #include <string.h>
 
 #include "dnnl_tp/dnnl_tp_graph.h"
@@ -207,6 +208,49 @@ static void runs_give_the_same_bits(void **state) {
         assert_int_equal(wrong_runs(flags[k]), 0);
     }
     far_set_delay(0);
+}
+
+/* Threads on one stream: steps of their runs take turns there. */
+typedef struct {
+    dnnl_tp_executable_t e;
+    dnnl_tp_stream_t stream;
+    const data_t *want;
+    int number, wrong;
+} sharer_t;
+static void *run_beside_others(void *arg) {
+    sharer_t *s = arg;
+    for (int k = 0; k < MOST; ++k) {
+        const int n = (k * 3 + s->number) % MOST;
+        data_t got;
+        void *in[2], *out[OUT];
+        fill(&got, n);
+        pointers(&got, in, out);
+        s->wrong += test_run_graph(s->e, s->stream, 2, in, OUT, out, NULL) != dnnl_tp_success ||
+                    !same(&got, &s->want[n]);
+    }
+    return NULL;
+}
+static void threads_on_one_stream(void **state) {
+    (void)state;
+    enum { THREADS = 3 };
+    dnnl_tp_graph_t g = build();
+    data_t want[MOST];
+    expected(g, 0, want);
+    dnnl_tp_executable_t e = compile(g, far, 0);
+    dnnl_tp_stream_t stream = stream_of(far);
+    sharer_t s[THREADS];
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; ++i) {
+        s[i] = (sharer_t){e, stream, want, i, 0};
+        assert_int_equal(pthread_create(&thread[i], NULL, run_beside_others, &s[i]), 0);
+    }
+    for (int i = 0; i < THREADS; ++i) {
+        pthread_join(thread[i], NULL);
+        assert_int_equal(s[i].wrong, 0);
+    }
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+    CHECK_OK(dnnl_tp_executable_destroy(e));
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
 }
 
 /* The same without waiting: many at once of one executable, on several streams. */
@@ -570,6 +614,7 @@ static void found(void **state) {
 int main(int argc, char **argv) {
     (void)argv;
     const struct CMUnitTest tests[] = {cmocka_unit_test(runs_give_the_same_bits),
+                                       cmocka_unit_test(threads_on_one_stream),
                                        cmocka_unit_test(runs_without_waiting),
                                        cmocka_unit_test(lines_without_waiting),
                                        cmocka_unit_test(from_engine_to_engine),
