@@ -60,7 +60,7 @@ static int any_priority(int kind) {
     static const int edges[] = {INT_MAX, INT_MIN, 0, -1, 1, INT_MAX - 1};
     switch (kind) {
     case 0: return (int)random_below(7) - 3;
-    case 1: return (int)random_below(UINT32_MAX) - INT_MAX;
+    case 1: return (int)random_below(UINT32_MAX);
     case 2: return (int)(rec.n_published << 12);
     default: return edges[random_below(sizeof edges / sizeof *edges)];
     }
@@ -99,7 +99,7 @@ static void many_priorities(void **state) {
     dtp_pending_work_t *many = calloc(MANY, sizeof *many);
     for (int way = 0; way < 3; ++way) {
         for (int i = 0; i < MANY; ++i) {
-            many[i].priority = way == 0 ? -i : way == 1 ? i : (int)random_below(UINT32_MAX) - INT_MAX;
+            many[i].priority = way == 0 ? -i : way == 1 ? i : (int)random_below(UINT32_MAX);
             many[i].number = (uint64_t)i;
             dtp_fifo_append(&rec, &many[i], false);
         }
