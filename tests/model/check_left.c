@@ -1,13 +1,14 @@
-/* Queues for which nobody comes: the pool refuses, and no thread waits for them, or one that waits for another queue
- * (src/threading/streams/queue_wait.c). Who let go of the ticket runs them, or a thread that waits or asks; runs that are
- * over end without. */
+/* Queues for which nobody comes: the pool refuses, and no thread waits for them, or one that waits
+ * for another queue (src/threading/streams/queue_wait.c). Who let go of the ticket runs them, or a
+ * thread that waits or asks; runs that are over end without. */
 #include "model/queues.h"
 
 /* ---- A pool on which nobody comes -------------------------------------------------------------------- */
 static _Atomic int over;
 static bool submits_inside;
 
-/* Without a wait, which would help: what was submitted has run when the last thread has let go of everything. */
+/* Without a wait, which would help: what was submitted has run when the last thread has let go of
+ * everything. */
 static void leave_behind(void) {
     if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
     MC_CHECK(DTP_LOAD(&queue->completed, relaxed) == 1);
@@ -176,7 +177,8 @@ static void waits_for_feeder(void *arg) {
     if (ran_by == 0) mc_hit("the wait ran its item");
     leave_and_close();
 }
-/* Two items of one priority, and one of a higher one: that comes before what was not begun when it was published. */
+/* Two items of one priority, and one of a higher one: that comes before what was not begun when it
+ * was published. */
 static bool published, seen;
 static dnnl_tp_status_t low_run(dtp_submission_t *base, const dtp_parallel_t *par) {
     const model_item_t *item = (const model_item_t *)base;

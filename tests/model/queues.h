@@ -1,4 +1,5 @@
-/* Queues of the product with items that count, for checks of queues (check_queue.c, check_left.c). Included once per check. */
+/* Queues of the product with items that count, for checks of queues (check_queue.c, check_left.c).
+ * Included once per check. */
 #ifndef DTP_MODEL_QUEUES_H
 #define DTP_MODEL_QUEUES_H
 

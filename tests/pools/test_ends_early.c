@@ -1,5 +1,5 @@
-/* Asynchronous runs that are cancelled or late while they wait for a ticket end without it, and the items behind them are
- * skipped; and who waits for a run that is late and computes on sleeps. */
+/* Asynchronous runs that are cancelled or late while they wait for a ticket end without it, and the
+ * items behind them are skipped; and who waits for a run that is late and computes on sleeps. */
 #include <pthread.h>
 #include <time.h>
 
@@ -58,8 +58,8 @@ static void end_hold(void) {
 }
 static void cancel_fires(const dnnl_tp_run_opts_t *opts) { CHECK_OK(dnnl_tp_cancel_fire(opts->cancel)); }
 
-/* The run, an item behind it that is skipped, and, after a reset, one that runs. before: the run is over when it is
- * submitted. Nobody waits: the token alone ends it. */
+/* The run, an item behind it that is skipped, and, after a reset, one that runs. before: the run is
+ * over when it is submitted. Nobody waits: the token alone ends it. */
 static void cancelled(int before) {
     dnnl_tp_status_t expected = dnnl_tp_cancelled;
     dnnl_tp_run_opts_t opts = {.struct_size = sizeof opts};
@@ -200,7 +200,8 @@ CLOSURE(works) {
     usleep((unsigned)works_ms * 1000);
     return dnnl_tp_success;
 }
-/* Two closures, one behind the other: the run rests for the first, and cannot end before the second has. */
+/* Two closures, one behind the other: the run rests for the first, and cannot end before the second
+ * has. */
 static void sleeps(unsigned flags) {
     enum { DEADLINE_MS = 30, WORKS_MS = 400, CPU_MS = 100 };
     const dnnl_tp_threadpool_opts_t pool_opts = {

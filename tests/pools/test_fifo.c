@@ -1,5 +1,6 @@
-/* The order of pending work (src/threading/pools/fifo.h) against a list that is searched from end to end: any priorities,
- * many of them different, work that is taken from anywhere or moves to the other list. */
+/* The order of pending work (src/threading/pools/fifo.h) against a list that is searched from end
+ * to end: any priorities, many of them different, work that is taken from anywhere or moves to the
+ * other list. */
 #include <limits.h>
 #include <stdlib.h>
 #include <time.h>

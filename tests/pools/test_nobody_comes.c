@@ -1,5 +1,6 @@
-/* Published work for which no thread of the pool comes: threads that wait for another stream of the pool, or ask, look after
- * it, because what they wait for may depend on it; within their limit, and by priority. A hang is seen by the watchdog. */
+/* Published work for which no thread of the pool comes: threads that wait for another stream of the
+ * pool, or ask, look after it, because what they wait for may depend on it; within their limit, and
+ * by priority. A hang is seen by the watchdog. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -192,8 +193,8 @@ CLOSURE(submit_and_wait) {
     atomic_store(&once.refusals, 0);
     return dnnl_tp_success;
 }
-/* The closure waits for work for which the pool refused a thread. Another thread asks for, or waits for, a stream that does
- * not depend on it as far as anybody can know. */
+/* The closure waits for work for which the pool refused a thread. Another thread asks for, or waits
+ * for, a stream that does not depend on it as far as anybody can know. */
 static void refused_inside(void **state) {
     (void)state;
     enum { W = 2, ROUNDS = 12 };
@@ -254,7 +255,8 @@ static void wait_or_poll(void *arg) {
         if (dnnl_tp_stream_query(away.stream, &done, NULL)) abort();
     atomic_fetch_add(&away.ended, 1);
 }
-/* Each worker needs the item of a stream for which nobody waits. before: it is published when the tasks begin. */
+/* Each worker needs the item of a stream for which nobody waits. before: it is published when the
+ * tasks begin. */
 static void workers_away(int workers, int polls, int before) {
     dnnl_tp_threadpool_t pool = test_pool(workers);
     pool_now = test_pool_iface(pool);
@@ -314,7 +316,8 @@ static void *submit_high(void *s) {
     dnnl_tp_event_destroy(run_async(ranks.high, s));
     return NULL;
 }
-/* A thread that waits for the items of a low priority has the only ticket when the item of a high one comes. */
+/* A thread that waits for the items of a low priority has the only ticket when the item of a high
+ * one comes. */
 static void helper_gives_way(void) {
     enum { ITEMS = 150, MAY_BE_BEHIND = 40 }; /* of a processor that is busy */
     dnnl_tp_stream_t low = stream(1, -100), high = stream(1, 100);

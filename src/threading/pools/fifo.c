@@ -1,5 +1,6 @@
-/* The FIFO of published work, which waits for a ticket, and who is told that there is one: a thread of the pool, the owner
- * of the work, or a thread that waits for something else. The words stand in record.h, the order in fifo.h. */
+/* The FIFO of published work, which waits for a ticket, and who is told that there is one: a thread
+ * of the pool, the owner of the work, or a thread that waits for something else. The words stand in
+ * record.h, the order in fifo.h. */
 #include "threading/pools/builtin_pool.h"
 #include "threading/pools/fifo.h"
 
@@ -145,7 +146,8 @@ void dtp_pending_hand_over(dtp_pending_work_t *work) {
     dtp_futex_wake(&work->state, 1);
 }
 
-/* A thread that waits for nothing but a ticket gets a free one: false if none is first, or no ticket is free.
+/* A thread that waits for nothing but a ticket gets a free one: false if none is first, or no
+ * ticket is free.
  */
 static bool grant(dtp_pool_t *rec) {
     dtp_lock(&rec->lock);
@@ -186,7 +188,8 @@ static answer_t call_pool(dtp_pool_t *rec) {
 
 bool dtp_pool_is_away(dtp_pool_t *rec) { return call_pool(rec) == POOL_IS_AWAY; }
 
-/* Under the lock, as what follows. The thread that is called sees `stranded`, or has it seen by another one (record.h). */
+/* Under the lock, as what follows. The thread that is called sees `stranded`, or has it seen by
+ * another one (record.h). */
 static void strand(dtp_pool_t *rec) {
     if (atomic_load_explicit(&rec->stranded, memory_order_relaxed)) return;
     atomic_store_explicit(&rec->stranded, true, memory_order_relaxed);
@@ -195,7 +198,8 @@ static void strand(dtp_pool_t *rec) {
 #endif
 }
 
-/* Tells the owner of the oldest pending work that has one to run it himself, if need be; that work, or NULL. */
+/* Tells the owner of the oldest pending work that has one to run it himself, if need be; that work,
+ * or NULL. */
 static const dtp_pending_work_t *hint_owner(dtp_pool_t *rec) {
     dtp_pending_work_t *work;
     while ((work = rec->fifo[true]) != NULL) {
@@ -221,7 +225,8 @@ bool dtp_dispatch(dtp_pool_t *rec) {
     if (answer == POOL_COMES) return true;
     dtp_lock(&rec->lock);
     const dtp_pending_work_t *told = hint_owner(rec), *left = rec->fifo[false];
-    /* The owner serves what is before its work, too; workers look when they come back from their tasks. */
+    /* The owner serves what is before its work, too; workers look when they come back from their
+     * tasks. */
     if (answer == POOL_IS_AWAY && left && (told ? left->priority > told->priority : rec->workers != NULL))
         strand(rec);
     dtp_unlock(&rec->lock);

@@ -1,12 +1,14 @@
-/* The pending work of a pool, which waits for a ticket, in the order in which it is taken: by priority, then by time. All
- * under the record's lock. The first one is at hand, whatever their number is; to put one in or take it out takes a time
- * that grows with the logarithm of the number of different priorities.
+/* The pending work of a pool, which waits for a ticket, in the order in which it is taken: by
+ * priority, then by time. All under the record's lock. The first one is at hand, whatever their
+ * number is; to put one in or take it out takes a time that grows with the logarithm of the number
+ * of different priorities.
  *
- * Two lists, told apart by `attended`: work whose owner sleeps and can be told that a ticket is free (runs, tickets,
- * queues for which a thread waits), and queues for which nobody waits. So dispatch finds somebody to tell without
- * a walk. A list is a chain of rings, one per priority, each known by its oldest pending work (above, below). A
- * search tree of the same rings (higher, lower) finds the place of a priority: it is as deep as a random one, because a
- * ring is above those of lower rank, and the rank is a hash of the priority. */
+ * Two lists, told apart by `attended`: work whose owner sleeps and can be told that a ticket is
+ * free (runs, tickets, queues for which a thread waits), and queues for which nobody waits. So
+ * dispatch finds somebody to tell without a walk. A list is a chain of rings, one per priority,
+ * each known by its oldest pending work (above, below). A search tree of the same rings (higher,
+ * lower) finds the place of a priority: it is as deep as a random one, because a ring is above
+ * those of lower rank, and the rank is a hash of the priority. */
 #ifndef DTP_THREADING_POOLS_FIFO_H
 #define DTP_THREADING_POOLS_FIFO_H
 
@@ -116,8 +118,8 @@ static inline dtp_pending_work_t *dtp_fifo_first(const dtp_pool_t *rec) {
     return a->number < b->number ? a : b;
 }
 
-/* Of the first few that wait, the first run that may pass others, takes at most ns, has this priority at least and was not told of a
- * free ticket. */
+/* Of the first few that wait, the first run that may pass others, takes at most ns, has this
+ * priority at least and was not told of a free ticket. */
 static inline dtp_pending_work_t *dtp_fifo_first_short(const dtp_pool_t *rec, int64_t ns, int priority) {
     int looks = 32;
     for (dtp_pending_work_t *ring = rec->fifo[1]; ring && ring->priority >= priority; ring = ring->below) {

@@ -1,6 +1,7 @@
-/* In-order queues of submission blocks: items, turns, poison. The state machine and its invariants stand in
- * queue.h; places in the order: queue_submit.c; events that items wait for: queue_events.c; threads that serve
- * queues because they wait, or because nobody else comes: queue_wait.c. */
+/* In-order queues of submission blocks: items, turns, poison. The state machine and its invariants
+ * stand in queue.h; places in the order: queue_submit.c; events that items wait for:
+ * queue_events.c; threads that serve queues because they wait, or because nobody else comes:
+ * queue_wait.c. */
 #include "threading/streams/queue.h"
 
 #include <stdio.h>
@@ -243,8 +244,8 @@ static void set_endable(dtp_queue_t *q, dtp_submission_t *item) {
 
 static void run_over(dtp_queue_t *q, dtp_submission_t *item);
 
-/* The caller has the turn of a run that rested or waited for its ticket: something has come that it rested for, or it is
- * over. */
+/* The caller has the turn of a run that rested or waited for its ticket: something has come that it
+ * rested for, or it is over. */
 static void resume_item(void *arg) {
     dtp_submission_t *item = arg;
     dtp_queue_t *q = item->queue;
@@ -262,8 +263,8 @@ static bool take_turn(void *arg) {
     return dtp_pending_withdraw(q->rec, &q->work);
 }
 
-/* The body of a run has returned and the run rests. False: there is something to do already; else the turn is in the
- * run's sleeper. */
+/* The body of a run has returned and the run rests. False: there is something to do already; else
+ * the turn is in the run's sleeper. */
 static bool rest(dtp_queue_t *q, dtp_submission_t *item) {
     if (!item->rested) {
         item->rested = item->endable = true;
@@ -292,7 +293,8 @@ static void begin_item(dtp_queue_t *q, dtp_submission_t *item, int64_t clock_ns)
     item->begin_ns = clock_ns ? clock_ns : dtp_now_ns();
 }
 
-/* Without threads: what was skipped, or a run that is over before it began, only drops what it holds. */
+/* Without threads: what was skipped, or a run that is over before it began, only drops what it
+ * holds. */
 static void skip_item(dtp_queue_t *q, dtp_submission_t *item) {
     const dnnl_tp_status_t status = item->run(item, NULL);
     if (item->skipped || status == dnnl_tp_success) return;
@@ -300,7 +302,8 @@ static void skip_item(dtp_queue_t *q, dtp_submission_t *item) {
     poison(q, item->generation, status, dtp_last_text());
 }
 
-/* A run that is over goes on without a ticket: what is left of it computes nothing. False: it rests. */
+/* A run that is over goes on without a ticket: what is left of it computes nothing. False: it
+ * rests. */
 static bool end_run(dtp_queue_t *q, dtp_submission_t *item) {
     const dtp_parallel_t alone = {NULL, 1, NULL};
     if (!item->rested) {

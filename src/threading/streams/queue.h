@@ -16,10 +16,11 @@
  *   resting     a run waits for nodes that come back from outside (threading/base/sleeper.h): who pokes it has the
  *               turn and publishes the queue; no thread of the pool sleeps as the owner of a run
  *
- * A run that may end early (it has a token or a deadline) says so before its queue is published: the thread that fires the
- * token, or waits and sees the deadline pass, takes the turn out of the FIFO (published), or from where it rests, and ends
- * the run, without a ticket; then it completes what is skipped because of that. (So does the thread that brings the event
- * of an item that only waits: there is nothing to do.) Such ends are made in a loop, whichever ends cause others.
+ * A run that may end early (it has a token or a deadline) says so before its queue is published:
+ * the thread that fires the token, or waits and sees the deadline pass, takes the turn out of the
+ * FIFO (published), or from where it rests, and ends the run, without a ticket; then it completes
+ * what is skipped because of that. (So does the thread that brings the event of an item that only
+ * waits: there is nothing to do.) Such ends are made in a loop, whichever ends cause others.
  *
  *   push      under `order`: number, link, count+1. 0 -> 1: the pusher gets the turn. Any number
  *             of threads push: two that do so at once take places one after the other, and an item
@@ -54,15 +55,16 @@
  * makes a new generation. Items are in order of generation, so a poisoned one is never overwritten by an
  * older.
  *
- * Waiting. A thread whose chain is not empty never waits. Another one helps: it takes, as pending work, the queue
- * it waits for, or, where that queue is parked on an event of another queue, of that queue, and so on down to
- * one that is not (the leaf; events are bound to submitted work, so there is no circle). With nothing to take
- * it looks after what is stranded (queue_wait.c, record.h), and then sleeps on the leaf's bell, which who strands
- * work of the leaf's pool or of its own rings, too. The bell is rung when `completed` reaches `wake_at` (least target of those
- * who sleep), when the queue parks, when an event with sleepers fires, and by dtp_dispatch when the pending work is
- * published and a ticket free. Sleeper: waiters+1; read bell; lower wake_at; look at everything again; sleep.
- * Ringer: publish; read waiters; exchange(wake_at, none); bell+1; wake. (Bell before wake_at, or a ringer in
- * between would drop the new target.)
+ * Waiting. A thread whose chain is not empty never waits. Another one helps: it takes, as pending
+ * work, the queue it waits for, or, where that queue is parked on an event of another queue, of
+ * that queue, and so on down to one that is not (the leaf; events are bound to submitted work, so
+ * there is no circle). With nothing to take it looks after what is stranded (queue_wait.c,
+ * record.h), and then sleeps on the leaf's bell, which who strands work of the leaf's pool or of
+ * its own rings, too. The bell is rung when `completed` reaches `wake_at` (least target of those
+ * who sleep), when the queue parks, when an event with sleepers fires, and by dtp_dispatch when the
+ * pending work is published and a ticket free. Sleeper: waiters+1; read bell; lower wake_at; look
+ * at everything again; sleep. Ringer: publish; read waiters; exchange(wake_at, none); bell+1; wake.
+ * (Bell before wake_at, or a ringer in between would drop the new target.)
  *
  * Life. `inside` = items in flight + threads that help + CLOSED + LAST_ENDS; close drains, sets CLOSED, after
  * which nobody comes in, and waits until nobody is inside: then the queue ends, i.e. lets the record go. Inside

@@ -1,18 +1,20 @@
-/* Threads that serve queues without being called by the pool. The state machine stands in queue.h; running and completing
- * items: queue.c.
+/* Threads that serve queues without being called by the pool. The state machine stands in queue.h;
+ * running and completing items: queue.c.
  *
- * Who waits for a queue or an event helps: it takes the pending work of the queue that must make progress (the leaf) and
- * runs its items until its wait is over. Where work of a higher priority waits it gives way: back to the FIFO, and a pause
- * for the thread that comes for that.
+ * Who waits for a queue or an event helps: it takes the pending work of the queue that must make
+ * progress (the leaf) and runs its items until its wait is over. Where work of a higher priority
+ * waits it gives way: back to the FIFO, and a pause for the thread that comes for that.
  *
- * Where nobody comes for published work (the pool refuses, cannot be called from where this thread is, or all its workers
- * are in tasks of the program), the thread that published it, or that let go of the ticket for which it waits, looks after
- * it: at once if it holds nothing, else it promises to (dtp_left_here) when it has let go of its ticket, its outermost
- * piece of work and the host. It serves what is left queue by queue, a few items of each, never by recursion. Until then
- * the work is stranded (record.h), so that threads that wait for other streams of the pool, or ask, look after it sooner:
- * what this thread is in may wait for that work.
+ * Where nobody comes for published work (the pool refuses, cannot be called from where this thread
+ * is, or all its workers are in tasks of the program), the thread that published it, or that let go
+ * of the ticket for which it waits, looks after it: at once if it holds nothing, else it promises
+ * to (dtp_left_here) when it has let go of its ticket, its outermost piece of work and the host. It
+ * serves what is left queue by queue, a few items of each, never by recursion. Until then the work
+ * is stranded (record.h), so that threads that wait for other streams of the pool, or ask, look
+ * after it sooner: what this thread is in may wait for that work.
  *
- * A wait serves what is left, too, after its own leaf and while it is not over. What is left then it strands. */
+ * A wait serves what is left, too, after its own leaf and while it is not over. What is left then
+ * it strands. */
 #include "threading/streams/queue.h"
 
 #include "threading/pools/builtin_pool.h"
@@ -20,8 +22,9 @@
 
 enum {
     ITEMS_PER_TURN = 8,
-    /* How long a run leaves what it waits for to threads of ours that may be on their way: a run may end at any
-     * moment, and nobody knows how long an item takes. And the pause of who gives way. */
+    /* How long a run leaves what it waits for to threads of ours that may be on their way: a run
+     * may end at any moment, and nobody knows how long an item takes. And the pause of who gives
+     * way. */
     GRACE_NS = 1000000,
     SLICE_NS = 4000000 /* how long a run that rests for several queues sleeps at one of them */
 };
@@ -52,7 +55,8 @@ static bool is_over(const goal_t *g) { return reached(g) || late(g); }
 
 /* ---- Serving ----------------------------------------------------------------------------------------- */
 
-/* A thread that serves holds nothing else, and what its items cause comes to the end of what it has promised. */
+/* A thread that serves holds nothing else, and what its items cause comes to the end of what it has
+ * promised. */
 typedef struct {
     dtp_chain_t chain;
     const dtp_share_t *here;
@@ -71,8 +75,9 @@ static void service_end(const service_t *s) {
     dtp_chain_top = NULL;
 }
 
-/* The caller is inside q and has its turn, and a ticket. Runs `most` items at most, until q has completed seq, work of a
- * higher priority waits, or the wait (NULL: none) is over; then the rest comes after what others left. */
+/* The caller is inside q and has its turn, and a ticket. Runs `most` items at most, until q has
+ * completed seq, work of a higher priority waits, or the wait (NULL: none) is over; then the rest
+ * comes after what others left. */
 static void serve(dtp_queue_t *q, uint64_t seq, int most, const goal_t *g) {
     dtp_pool_t *rec = q->rec;
     int64_t clock_ns = 0;
@@ -85,7 +90,8 @@ static void serve(dtp_queue_t *q, uint64_t seq, int most, const goal_t *g) {
     dtp_ticket_end(rec);
 }
 
-/* One turn of the first queue for which nobody waits; false: there is none, or no ticket (then a holder looks). */
+/* One turn of the first queue for which nobody waits; false: there is none, or no ticket (then a
+ * holder looks). */
 static bool serve_left(dtp_pool_t *rec, const goal_t *g) {
     dtp_queue_t *q = (dtp_queue_t *)dtp_pending_take_left(rec);
     if (!q) return false;
@@ -105,7 +111,8 @@ static void promise(dtp_queue_t *q) {
     dtp_left_here = q;
 }
 
-/* Keeps the oldest promise, a turn for the pool of that queue, or leaves it to others; false: there was none. */
+/* Keeps the oldest promise, a turn for the pool of that queue, or leaves it to others; false: there
+ * was none. */
 static bool keep_promise(const goal_t *g, bool keep) {
     dtp_queue_t *last = dtp_left_here, *q = last ? last->next_left : NULL;
     if (!q) return false;
@@ -180,7 +187,8 @@ static bool look_after(dtp_pool_t *rec, const goal_t *g) {
     return true;
 }
 
-/* Of a thread that was told that a ticket is free, or may have been, and does not take it: somebody else is. */
+/* Of a thread that was told that a ticket is free, or may have been, and does not take it: somebody
+ * else is. */
 static void pass_on(dtp_queue_t *q) {
     dtp_pool_t *rec = q->rec;
 #ifdef DTP_BREAK_QUEUE_PASS_ON
@@ -197,9 +205,9 @@ static void pass_on_stranded(dtp_pool_t *rec) {
     if (DTP_LOAD(&rec->stranded, relaxed) && DTP_SWAP(&rec->stranded, false, seq_cst)) dtp_pool_strand(rec);
 }
 
-/* Follows the events that queues are parked on. The caller is inside the goal's queue, and must leave the
- * leaf, whichever it is: queues go on meanwhile, so that the walk may come back to the goal's queue.
- * *leaf_seq is where the leaf lets go. */
+/* Follows the events that queues are parked on. The caller is inside the goal's queue, and must
+ * leave the leaf, whichever it is: queues go on meanwhile, so that the walk may come back to the
+ * goal's queue. *leaf_seq is where the leaf lets go. */
 static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
     dtp_queue_t *leaf = g->queue;
     DTP_ADD(&leaf->inside, 1, relaxed); /* also when it is being closed: that waits for the caller */
@@ -219,7 +227,8 @@ static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
     return leaf;
 }
 
-/* Sleeps on the bell of the leaf, if it is still `bell`. Who strands work of its pool, or of the goal's, rings it. */
+/* Sleeps on the bell of the leaf, if it is still `bell`. Who strands work of its pool, or of the
+ * goal's, rings it. */
 static void wait_asleep(const goal_t *g, dtp_queue_t *leaf, uint32_t bell, int64_t left_ns) {
     dtp_pool_t *const rec[] = {leaf->rec, g->queue->rec};
     const int pools = rec[0] == rec[1] ? 1 : 2;
