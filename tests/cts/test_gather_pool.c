@@ -81,15 +81,19 @@ static void gather_refusals(void **state) {
     int n;
     const place_t *at = places(&n);
     static float table[V * H], dst[N * H];
-    for (int bad = 0; bad < 3; ++bad) {
-        dtp_gather_desc_t op = gather_desc(dnnl_tp_f32, dnnl_tp_s32);
+    for (int bad = 0; bad < 5; ++bad) {
+        const bool wide = bad >= 3; /* cut to 32 bits they would be rows of the table */
+        dtp_gather_desc_t op = gather_desc(dnnl_tp_f32, wide ? dnnl_tp_s64 : dnnl_tp_s32);
         int32_t ids[N] = {0};
+        int64_t ids64[N] = {0};
         ids[N - 1] = bad == 0 ? V : bad == 1 ? -1 : INT32_MAX;
+        ids64[N - 1] = bad == 3 ? INT64_C(0x100000001) : -INT64_C(0xffffffff);
         for (int k = 0; k < N * H; ++k) dst[k] = 777.f;
         dnnl_tp_primitive_desc_t pd;
         CHECK_OK(dtp_pd_create(&pd, at[0].engine, &op.base, sizeof op, NULL));
-        dnnl_tp_exec_handle_t args[] = {
-            {DNNL_TP_ARG_WEIGHTS, table}, {DNNL_TP_ARG_SRC, ids}, {DNNL_TP_ARG_DST, dst}};
+        dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_WEIGHTS, table},
+                                        {DNNL_TP_ARG_SRC, wide ? (void *)ids64 : (void *)ids},
+                                        {DNNL_TP_ARG_DST, dst}};
         CHECK_STATUS(run_pd(&at[0], pd, 3, args), dnnl_tp_runtime_error);
         /* Where the work comes after the call, its text is what is told. */
         assert_int_equal(dtp_last_reason(),

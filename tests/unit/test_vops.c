@@ -307,7 +307,7 @@ static void conversions(void **state) {
         }
         v->store[dnnl_tp_bf16](g, x_, N, 1);
         for (int i = 0; i < N; ++i) assert_int_equal(g[i], dtp_f32_to_bf16(x_[i]));
-        for (int n = 0; n < 40; ++n)
+        for (int n = 0; n < 180; n += n < 40 ? 1 : 45) /* strided ones in chunks of 64 */
             for (int64_t st = 1; st <= 3; st += 2) {
                 memset(b, 77, sizeof b), memset(w, 77, sizeof w);
                 const float *x = x_ + n * 17;
@@ -328,7 +328,7 @@ static void conversions(void **state) {
                     double r = nearbyint(fmin(2147483647., fmax(-2147483648., isnan(x[i]) ? 0 : x[i])));
                     assert_true(w[i * st] == (int32_t)r);
                 }
-                for (int i = 0; i < 200; ++i) b[i] = (int8_t)rnd(), w[i] = (int32_t)rnd();
+                for (int i = 0; i < 600; ++i) b[i] = (int8_t)rnd(), w[i] = (int32_t)rnd();
                 v->load[dnnl_tp_s8](y_, b, n, st);
                 for (int i = 0; i < n; ++i) assert_true(y_[i] == (float)b[i * st]);
                 v->load[dnnl_tp_u8](y_, b, n, st);
