@@ -174,6 +174,32 @@ static void special_values(void **state) {
     }
 }
 
+/* Rows of every short length, all far below zero, or masked in front: what stands behind a row is no element of it. */
+static void far_below_zero(void **state) {
+    (void)state;
+    enum { R = 5, MOST = 70 };
+    static float x[R * MOST], y[R * MOST];
+    int places_n;
+    const place_t *at = places(&places_n);
+    test_rng_t rng = test_rng(3);
+    for (int i = 0; i < places_n; ++i)
+        for (int n = 1; n <= MOST; ++n)
+            for (int masked = 0; masked < 2; ++masked) {
+                for (int j = 0; j < R * n; ++j)
+                    x[j] = masked && j % n < n / 2 ? -INFINITY : test_uniform(&rng, -320, -300);
+                run_rows(&at[i], x, y, R, n, dnnl_tp_softmax_accurate);
+                for (int r = 0; r < R; ++r) {
+                    double most = -INFINITY, sum = 0;
+                    for (int j = 0; j < n; ++j) most = fmax(most, x[r * n + j]);
+                    for (int j = 0; j < n; ++j) sum += exp(x[r * n + j] - most);
+                    for (int j = 0; j < n; ++j)
+                        if (!(fabs(y[r * n + j] - exp(x[r * n + j] - most) / sum) <= 1e-6))
+                            fail_msg("%s: rows of %d%s: element %d is %g", at[i].name, n,
+                                     masked ? ", masked" : "", j, (double)y[r * n + j]);
+                }
+            }
+}
+
 static void same_bits(void **state) {
     (void)state;
     enum { R = 211, N = 143 };
@@ -209,6 +235,6 @@ static void same_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(softmax_all), cmocka_unit_test(special_values),
-                                       cmocka_unit_test(same_bits)};
+                                       cmocka_unit_test(same_bits), cmocka_unit_test(far_below_zero)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }
