@@ -108,6 +108,43 @@ static void gather_refusals(void **state) {
     CHECK_STATUS(dtp_pd_create(&pd, at[0].engine, &op.base, sizeof op, NULL), dnnl_tp_unimplemented);
 }
 
+/* Where a finding is noted and the work goes on, ids outside are taken as the nearest row. */
+static void gather_clamps(void **state) {
+    (void)state;
+    int n;
+    const place_t *at = places(&n);
+    if (!runs_cpu_code(at->engine) || test_engine_is_far(at->engine)) skip();
+    float *table = malloc(sizeof *table * V * H); /* whose end the address sanitizer knows */
+    static float dst[N * H];
+    for (int k = 0; k < V * H; ++k) table[k] = (float)k;
+    for (int i = 0; i < n; ++i) {
+        dtp_gather_desc_t op = gather_desc(dnnl_tp_f32, dnnl_tp_s32);
+        dnnl_tp_primitive_desc_t pd;
+        dnnl_tp_primitive_t p;
+        int32_t ids[N] = {0};
+        ids[1] = V, ids[2] = -1, ids[3] = INT32_MAX;
+        CHECK_OK(dtp_pd_create(&pd, at[i].engine, &op.base, sizeof op, NULL));
+        CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+        void *ptr[DTP_GATHER_NARGS + 1] = {
+            [DTP_GATHER_TABLE] = table, [DTP_GATHER_IDS] = ids, [DTP_GATHER_DST] = dst};
+        const dtp_md_t *mds[DTP_GATHER_NARGS + 1] = {NULL};
+        const dtp_parallel_t alone = {NULL, 1, NULL};
+        dtp_data_error_t word;
+        memset(&word, 0, sizeof word);
+        const dtp_run_part_t part = {&word, 0};
+        dtp_exec_ctx_t ctx = {&alone, ptr, mds, NULL, -1, p->prepared, NULL, &part};
+        CHECK_OK(dtp_primitive_run_in(p, &ctx));
+        assert_int_equal(word.at, 1);
+        for (int k = 0; k < H; ++k) {
+            assert_true(dst[1 * H + k] == table[(V - 1) * H + k] && dst[2 * H + k] == table[k]);
+            assert_true(dst[3 * H + k] == table[(V - 1) * H + k]);
+        }
+        CHECK_OK(dnnl_tp_primitive_destroy(p));
+        CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    }
+    free(table);
+}
+
 static void pool_normalize_all(void **state) {
     (void)state;
     enum { B = 5, S = 11, T = B * S };
@@ -211,7 +248,7 @@ static void pool_normalize_extremes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gather_rows), cmocka_unit_test(gather_refusals),
-                                       cmocka_unit_test(pool_normalize_all),
+                                       cmocka_unit_test(gather_clamps), cmocka_unit_test(pool_normalize_all),
                                        cmocka_unit_test(pool_normalize_extremes)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -172,6 +172,18 @@ static void test_maps(void **state) {
     finish(m, 6, expected, COUNT(expected));
 }
 
+/* A constant minus what a convolution gives is not what it gives minus the constant. */
+static void test_reversed(void **state) {
+    (void)state;
+    mirror_t *m = fresh(1);
+    int y = conv(m, image(m, 2, 8, 9), 8, 32, 1, 1, true);
+    y = relu(m, binary(m, dnnl_tp_op_subtract, mirror_scalar(m, .75), y));
+    y = binary(m, dnnl_tp_op_subtract, per_channel(m, 3, 32), conv(m, y, 32, 32, 1, 1, true));
+    mirror_output(m, average(m, y, false));
+    static const expected_t expected[] = {{dnnl_tp_convolution, 2}};
+    finish(m, 6, expected, COUNT(expected));
+}
+
 /* What may not be folded: somebody else reads the sums; the map stands in front, or behind a function; it is no constant. */
 static void test_no_map(void **state) {
     (void)state;
@@ -613,17 +625,17 @@ static void test_winograd(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),           cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_no_map),          cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_edges),           cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_joins),           cmocka_unit_test(test_random),
-        cmocka_unit_test(test_joins_along_every_axis),
-        cmocka_unit_test(test_axis_of_one),
-        cmocka_unit_test(test_copied_joins),    cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_shuffle),         cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_thousand_shapes), cmocka_unit_test(test_winograd),
-        cmocka_unit_test(test_maps_in_front),   cmocka_unit_test(test_flatten),
-        cmocka_unit_test(test_flatten_beside),  cmocka_unit_test(test_excite),
+        cmocka_unit_test(test_chain),       cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_reversed),    cmocka_unit_test(test_no_map),
+        cmocka_unit_test(test_branches),    cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_shared),      cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_random),      cmocka_unit_test(test_joins_along_every_axis),
+        cmocka_unit_test(test_axis_of_one), cmocka_unit_test(test_copied_joins),
+        cmocka_unit_test(test_no_memory),   cmocka_unit_test(test_shuffle),
+        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_thousand_shapes),
+        cmocka_unit_test(test_winograd),    cmocka_unit_test(test_maps_in_front),
+        cmocka_unit_test(test_flatten),     cmocka_unit_test(test_flatten_beside),
+        cmocka_unit_test(test_excite),
     };
     test_allocator_init(&allocator);
     if (dnnl_tp_set_allocator(&allocator.iface)) return 1;
