@@ -323,6 +323,78 @@ static void attributes_that_no_primitive_takes_are_refused_by_name(void **state)
     CHECK_OK(dnnl_tp_memory_desc_destroy(mask));
 }
 
+/* ---- Windows ----------------------------------------------------------------------------------------- */
+
+/* Copies 2 x 3 elements into a window of 4 x 6 at (row, column), given memory of the whole; its status. */
+static dnnl_tp_status_t copy_into(int64_t row, int64_t column, dnnl_tp_memory_desc_t given, float *to) {
+    dnnl_tp_memory_desc_t part = plain(2, 3, dnnl_tp_f32), whole = plain(4, 6, dnnl_tp_f32), window;
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    dnnl_tp_stream_t stream;
+    dnnl_tp_memory_t from, into;
+    float data[6] = {1, 2, 3, 4, 5, 6};
+    CHECK_OK(dnnl_tp_memory_desc_create_submemory(&window, whole, (dnnl_tp_dims_t){2, 3},
+                                                  (dnnl_tp_dims_t){row, column}));
+    CHECK_OK(dnnl_tp_reorder_primitive_desc_create(&pd, part, test_engine, window, test_engine, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    CHECK_OK(dnnl_tp_stream_create(&stream, test_engine, 0));
+    CHECK_OK(dnnl_tp_memory_create(&from, part, test_engine, data));
+    CHECK_OK(dnnl_tp_memory_create(&into, given ? given : whole, test_engine, to));
+    const dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_FROM, from}, {DNNL_TP_ARG_TO, into}};
+    const dnnl_tp_status_t status = dnnl_tp_primitive_execute(p, stream, 2, args);
+    CHECK_OK(dnnl_tp_stream_wait(stream));
+    CHECK_OK(dnnl_tp_memory_destroy(from));
+    CHECK_OK(dnnl_tp_memory_destroy(into));
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(part));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(whole));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(window));
+    return status;
+}
+
+static void a_primitive_of_a_window_takes_the_memory_of_the_whole(void **state) {
+    (void)state;
+    float to[64];
+    for (int64_t row = 0; row <= 2; ++row)
+        for (int64_t column = 0; column <= 3; ++column) {
+            memset(to, 0, sizeof to);
+            CHECK_OK(copy_into(row, column, NULL, to));
+            for (int64_t i = 0; i < 24; ++i) {
+                const int64_t r = i / 6 - row, c = i % 6 - column;
+                const bool inside = r >= 0 && r < 2 && c >= 0 && c < 3;
+                assert_true(to[i] == (inside ? (float)(r * 3 + c + 1) : 0.f));
+            }
+        }
+    /* Others are refused: too few rows, other strides, another type, no window at all. */
+    dnnl_tp_memory_desc_t wrong[] = {plain(3, 6, dnnl_tp_f32), plain(4, 7, dnnl_tp_f32),
+                                     plain(4, 6, dnnl_tp_s32)};
+    for (int i = 0; i < 3; ++i) {
+        CHECK_STATUS(copy_into(2, 1, wrong[i], to), dnnl_tp_invalid_arguments);
+        CHECK_OK(dnnl_tp_memory_desc_destroy(wrong[i]));
+    }
+    dnnl_tp_memory_desc_t two = plain(2, 6, dnnl_tp_f32), four = plain(4, 6, dnnl_tp_f32);
+    dnnl_tp_primitive_t p;
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_stream_t stream;
+    dnnl_tp_memory_t a, b;
+    CHECK_OK(dnnl_tp_reorder_primitive_desc_create(&pd, two, test_engine, two, test_engine, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    CHECK_OK(dnnl_tp_stream_create(&stream, test_engine, 0));
+    CHECK_OK(dnnl_tp_memory_create(&a, two, test_engine, DNNL_TP_MEMORY_ALLOCATE));
+    CHECK_OK(dnnl_tp_memory_create(&b, four, test_engine, DNNL_TP_MEMORY_ALLOCATE));
+    const dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_FROM, a}, {DNNL_TP_ARG_TO, b}};
+    CHECK_STATUS(dnnl_tp_primitive_execute(p, stream, 2, args), dnnl_tp_invalid_arguments);
+    CHECK_OK(dnnl_tp_memory_destroy(a));
+    CHECK_OK(dnnl_tp_memory_destroy(b));
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(two));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(four));
+}
+
 /* ---- Blobs ------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_primitive_desc_t product(int64_t n) {
@@ -452,6 +524,7 @@ int main(void) {
         cmocka_unit_test(host_scalars_and_tensors_do_not_stand_for_each_other),
         cmocka_unit_test(types_that_are_only_stored_are_refused_by_name),
         cmocka_unit_test(attributes_that_no_primitive_takes_are_refused_by_name),
+        cmocka_unit_test(a_primitive_of_a_window_takes_the_memory_of_the_whole),
         cmocka_unit_test(a_blob_makes_the_same_primitive),
         cmocka_unit_test(every_instruction_set_has_a_name_and_limits_an_engine),
         cmocka_unit_test(flags_of_streams),

@@ -198,6 +198,34 @@ bool dtp_md_accepts(const dtp_md_t *want, const dtp_md_t *got) {
     return true;
 }
 
+/* Elements from the first to behind the last one, padding included. */
+static int64_t span_elems(const dtp_md_t *md) {
+    int64_t inner = 1, span = 0;
+    for (int i = 0; i < md->inner_nblks; ++i) inner *= md->inner_blks[i];
+    for (int d = 0; d < md->ndims; ++d) {
+        int64_t outer = md->padded_dims[d] / dtp_md_block_of(md, d);
+        if (outer > 1) span += (outer - 1) * md->strides[d];
+    }
+    return span + inner;
+}
+
+bool dtp_md_is_window(const dtp_md_t *window, const dtp_md_t *whole) {
+    const int n = window->ndims;
+    if (whole->ndims != n || whole->data_type != window->data_type ||
+        whole->inner_nblks != window->inner_nblks || whole->format_kind != dnnl_tp_blocked ||
+        window->format_kind != dnnl_tp_blocked || whole->offset0 > window->offset0 || whole->extra.flags ||
+        window->extra.flags || dtp_md_has_runtime(whole) || dtp_md_has_runtime(window))
+        return false;
+    if (!dims_equal(whole->inner_blks, window->inner_blks, n) ||
+        !dims_equal(whole->inner_idxs, window->inner_idxs, n) ||
+        !dims_equal(whole->strides, window->strides, n))
+        return false;
+    for (int d = 0; d < n; ++d)
+        if (window->dims[d] > whole->dims[d] || window->padded_dims[d] > whole->padded_dims[d]) return false;
+    const int64_t last = window->offset0 + span_elems(window);
+    return dtp_md_nelems(whole) > 0 && last <= whole->offset0 + span_elems(whole);
+}
+
 static uint64_t mix(uint64_t h, int64_t word) {
     h = (h ^ (uint64_t)word) * 0x9e3779b97f4a7c15u;
     return h ^ h >> 32;
@@ -260,17 +288,6 @@ bool dtp_md_is_dense_row_major(const dtp_md_t *md) {
         stride *= md->dims[d];
     }
     return true;
-}
-
-/* Elements from the first to behind the last one, padding included. */
-static int64_t span_elems(const dtp_md_t *md) {
-    int64_t inner = 1, span = 0;
-    for (int i = 0; i < md->inner_nblks; ++i) inner *= md->inner_blks[i];
-    for (int d = 0; d < md->ndims; ++d) {
-        int64_t outer = md->padded_dims[d] / dtp_md_block_of(md, d);
-        if (outer > 1) span += (outer - 1) * md->strides[d];
-    }
-    return span + inner;
 }
 
 bool dtp_md_is_dense(const dtp_md_t *md) {

@@ -101,6 +101,8 @@ int64_t dtp_md_block_of(const dtp_md_t *md, int d);
  * element lies: strides of single blocks and of empty tensors do not count, and run-time sizes and strides of
  * `want` fit any. */
 bool dtp_md_accepts(const dtp_md_t *want, const dtp_md_t *got);
+/* Is window, elements that lie together along every dimension, a part of whole in the same buffer? */
+bool dtp_md_is_window(const dtp_md_t *window, const dtp_md_t *whole);
 /* One word for what dtp_md_accepts compares: equal words mean accepted. 0 with run-time values or layout any,
  * never 0 else. */
 uint64_t dtp_md_identity(const dtp_md_t *md);
