@@ -20,7 +20,7 @@
 #define HAS_TRAPS 0
 #endif
 
-/* ---- Spoilt memory ----------------------------------------------------------------------------------- */
+/* ---- Spoilt memory --------------------------------------------------------------------------- */
 
 void traps_spoil(void *data, size_t bytes) {
     static const unsigned char signaling[4] = {0xa0, 0x7d, 0xa0, 0x7f};
@@ -57,9 +57,12 @@ bool traps_ordinary(const dtp_md_t *md, const void *data, bool is_input) {
     const char *p = data;
     if (md->ndims == 0 || !dtp_md_nelems(md) || md->format_kind != dnnl_tp_blocked) return true;
     int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
-    if (traps_ordinary_run(md->data_type, p + (size_t)md->offset0 * size, dtp_md_size(md), is_input)) return true;
+    if (traps_ordinary_run(md->data_type, p + (size_t)md->offset0 * size, dtp_md_size(md),
+                           is_input))
+        return true;
     do /* gaps between elements may hold anything */
-        if (class_at(md->data_type, p + (size_t)tensor_offset(md, pos) * size) > is_input) return false;
+        if (class_at(md->data_type, p + (size_t)tensor_offset(md, pos) * size) > is_input)
+            return false;
     while (tensor_next(md, pos));
     return true;
 }
@@ -78,16 +81,24 @@ static void spoilt_free(void *ctx, void *ptr) {
     free(ptr);
 }
 
-/* ---- Faults ------------------------------------------------------------------------------------------ */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
-enum { MOST = 32, MOST_MUTED = 256, MASKS = 0x1f80, FLAGS = 0x3f, SINGLE_STEP = 0x100, SPOILT_STACK = 1 << 16 };
+enum {
+    MOST = 32,
+    MOST_MUTED = 256,
+    MASKS = 0x1f80,
+    FLAGS = 0x3f,
+    SINGLE_STEP = 0x100,
+    SPOILT_STACK = 1 << 16
+};
 static const unsigned trapped = _MM_MASK_INVALID | _MM_MASK_DIV_ZERO | _MM_MASK_OVERFLOW;
 static _Atomic int watched, faults;
 static struct {
     int code;
     const char *at;
 } fault[MOST];
-/* Threads whose arithmetic traps no longer, since it did while nothing was watched or too often: it would take hours. */
+/* Threads whose arithmetic traps no longer, since it did while nothing was watched or too often:
+ * it would take hours. */
 static pid_t muted[MOST_MUTED];
 static _Atomic int nmuted, unmuted;
 

@@ -1,5 +1,6 @@
-/* NaN, infinities, zeros of both signs, denormal and the largest numbers, at every place of vectors of every tail, in functions of
- * one and of two elements, on every instruction set. The judge is the definition in double, rounded to f32. */
+/* NaN, infinities, zeros of both signs, denormal and the largest numbers, at every place of
+ * vectors of every tail, in functions of one and of two elements, on every instruction set. The
+ * judge is the definition in double, rounded to f32. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -9,14 +10,17 @@
 #include "support/graph_on.h"
 
 enum { MOST = 70, MOST_ATTRS = 4 };
-static const float special[] = {NAN,      INFINITY, -INFINITY, 0.f,     -0.f,     0x1p-149f, -0x1p-140f, FLT_MIN,
-                                -FLT_MIN, FLT_MAX,  -FLT_MAX,  1.f,     -2.5f,    .5f,       88.f,       -88.f,
-                                0x1p24f,  -1e30f,   1e-20f,    1000.5f, -1000.5f};
+static const float special[] = {NAN,        INFINITY, -INFINITY, 0.f,     -0.f,     0x1p-149f,
+                                -0x1p-140f, FLT_MIN,  -FLT_MIN,  FLT_MAX, -FLT_MAX, 1.f,
+                                -2.5f,      .5f,      88.f,      -88.f,   0x1p24f,  -1e30f,
+                                1e-20f,     1000.5f,  -1000.5f};
 enum { SPECIAL = sizeof special / sizeof *special };
 
-/* ---- Definitions ------------------------------------------------------------------------------------------- */
+/* ---- Definitions ----------------------------------------------------------------------------- */
 
-static double limited(double x, double least, double most) { return x < least ? least : x > most ? most : x; }
+static double limited(double x, double least, double most) {
+    return x < least ? least : x > most ? most : x;
+}
 static double relu(double x) { return x < 0 ? 0 : x; }
 static double leaky(double x) { return x > 0 ? x : .5 * x; }
 static double elu(double x) { return x > 0 ? x : .5 * expm1(x); }
@@ -31,19 +35,37 @@ static double hard_sigmoid(double x) { return limited(.5 * x + .5, 0, 1); }
 static const struct {
     const char *name;
     double (*of)(double);
-} unary[] = {{"abs", fabs},           {"exp", exp},           {"log", log},       {"sqrt", sqrt},
-             {"square", square},      {"reciprocal", reciprocal}, {"relu", relu}, {"leaky_relu", leaky},
-             {"elu", elu},            {"round", nearbyint},   {"tanh", tanh},     {"erf", erf},
-             {"sign", sign},          {"floor", floor},       {"ceil", ceil},     {"sigmoid", sigmoid},
-             {"softplus", softplus},  {"clamp", clamp},       {"hard_tanh", hard_tanh},
+} unary[] = {{"abs", fabs},
+             {"exp", exp},
+             {"log", log},
+             {"sqrt", sqrt},
+             {"square", square},
+             {"reciprocal", reciprocal},
+             {"relu", relu},
+             {"leaky_relu", leaky},
+             {"elu", elu},
+             {"round", nearbyint},
+             {"tanh", tanh},
+             {"erf", erf},
+             {"sign", sign},
+             {"floor", floor},
+             {"ceil", ceil},
+             {"sigmoid", sigmoid},
+             {"softplus", softplus},
+             {"clamp", clamp},
+             {"hard_tanh", hard_tanh},
              {"hard_sigmoid", hard_sigmoid}};
 
 static double add(double x, double y) { return x + y; }
 static double subtract(double x, double y) { return x - y; }
 static double multiply(double x, double y) { return x * y; }
 static double divide(double x, double y) { return x / y; }
-static double larger(double x, double y) { return isnan(x) || isnan(y) ? (double)NAN : x > y ? x : y; }
-static double smaller(double x, double y) { return isnan(x) || isnan(y) ? (double)NAN : x < y ? x : y; }
+static double larger(double x, double y) {
+    return isnan(x) || isnan(y) ? (double)NAN : x > y ? x : y;
+}
+static double smaller(double x, double y) {
+    return isnan(x) || isnan(y) ? (double)NAN : x < y ? x : y;
+}
 static const struct {
     const char *name;
     double (*of)(double, double);
@@ -54,11 +76,12 @@ static const struct {
 static bool is_near(float got, double want) {
     const float w = (float)want;
     if (isnan(w)) return isnan(got);
-    if (isinf(w) || isinf(got)) return got == w || (fabs(want) > .9999 * (double)FLT_MAX && fabsf(got) > .99f * FLT_MAX);
+    if (isinf(w) || isinf(got))
+        return got == w || (fabs(want) > .9999 * (double)FLT_MAX && fabsf(got) > .99f * FLT_MAX);
     return fabs((double)got - want) <= 1e-5 * fabs(want) + 1.2e-38;
 }
 
-/* ---- Walks ------------------------------------------------------------------------------------------------- */
+/* ---- Walks ----------------------------------------------------------------------------------- */
 
 static int attrs_of(const dtp_op_row_t *row, dnnl_tp_op_attr_t *attr) {
     static const float half = .5f, one = 1.f;
@@ -67,12 +90,15 @@ static int attrs_of(const dtp_op_row_t *row, dnnl_tp_op_attr_t *attr) {
     for (int i = 0; i < n; ++i)
         if (f[i].key != DTP_ATTR_FIXED && f[i].needed) {
             assert_true(used < MOST_ATTRS);
-            attr[used++] = (dnnl_tp_op_attr_t){f[i].key, f[i].type, 1, strcmp(f[i].name, "max") ? &half : &one};
+            attr[used++] = (dnnl_tp_op_attr_t){f[i].key, f[i].type, 1,
+                                               strcmp(f[i].name, "max") ? &half : &one};
         }
     return used;
 }
 
-static bool wanted(const place_t *at, int64_t n) { return at->threads == 1 && (n < 20 || n % 16 <= 1 || n % 16 >= 14); }
+static bool wanted(const place_t *at, int64_t n) {
+    return at->threads == 1 && (n < 20 || n % 16 <= 1 || n % 16 >= 14);
+}
 
 static void test_unary(void **state) {
     (void)state;
@@ -89,12 +115,14 @@ static void test_unary(void **state) {
                 if (!wanted(&at[p], n)) continue;
                 for (int64_t i = 0; i < n; ++i) x[i] = special[(i + n) % SPECIAL];
                 const test_tensor_t in = {dnnl_tp_f32, 1, {n}, x};
-                if (!test_graph_on(&at[p], (dnnl_tp_op_kind_t)row->kind, nattr, attr, 1, &in, 0, y, sizeof y))
+                if (!test_graph_on(&at[p], (dnnl_tp_op_kind_t)row->kind, nattr, attr, 1, &in, 0, y,
+                                   sizeof y))
                     continue;
                 for (int64_t i = 0; i < n; ++i)
                     if (!is_near(y[i], unary[f].of((double)x[i])))
-                        fail_msg("%s on %s, element %d of %d: %g gives %g, not %g", unary[f].name, at[p].name, (int)i,
-                                 (int)n, (double)x[i], (double)y[i], unary[f].of((double)x[i]));
+                        fail_msg("%s on %s, element %d of %d: %g gives %g, not %g", unary[f].name,
+                                 at[p].name, (int)i, (int)n, (double)x[i], (double)y[i],
+                                 unary[f].of((double)x[i]));
             }
     }
 }
@@ -115,13 +143,16 @@ static void test_binary(void **state) {
                         x[i] = special[(i + n) % SPECIAL];
                         z[i] = special[(one ? n : i * 5 + n * 3) % SPECIAL];
                     }
-                    const test_tensor_t in[] = {{dnnl_tp_f32, 1, {n}, x}, {dnnl_tp_f32, 1, {one ? 1 : n}, z}};
-                    if (!test_graph_on(&at[p], (dnnl_tp_op_kind_t)row->kind, 0, NULL, 2, in, 0, y, sizeof y))
+                    const test_tensor_t in[] = {{dnnl_tp_f32, 1, {n}, x},
+                                                {dnnl_tp_f32, 1, {one ? 1 : n}, z}};
+                    if (!test_graph_on(&at[p], (dnnl_tp_op_kind_t)row->kind, 0, NULL, 2, in, 0, y,
+                                       sizeof y))
                         continue;
                     for (int64_t i = 0; i < n; ++i)
                         if (!is_near(y[i], binary[f].of((double)x[i], (double)z[one ? 0 : i])))
-                            fail_msg("%s on %s, element %d of %d: %g and %g give %g", binary[f].name, at[p].name, (int)i,
-                                     (int)n, (double)x[i], (double)z[one ? 0 : i], (double)y[i]);
+                            fail_msg("%s on %s, element %d of %d: %g and %g give %g",
+                                     binary[f].name, at[p].name, (int)i, (int)n, (double)x[i],
+                                     (double)z[one ? 0 : i], (double)y[i]);
                 }
     }
 }
