@@ -65,4 +65,9 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
   set_tests_properties(onnx_collected PROPERTIES LABELS full TIMEOUT 900 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
   add_test(NAME onnx_open_collected COMMAND onnx_open ${CMAKE_CURRENT_BINARY_DIR}/onnx_collected) # what the one before wrote
   set_tests_properties(onnx_open_collected PROPERTIES LABELS full TIMEOUT 900 SKIP_RETURN_CODE 77 DEPENDS onnx_collected)
+  # With the package that python_package installed; seeds that go on with each commit.
+  add_test(NAME onnx_random COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python
+    ${CMAKE_CURRENT_SOURCE_DIR}/onnx/random/random_graphs.py turn 500 --isas ,AVX2)
+  set_tests_properties(onnx_random PROPERTIES LABELS full TIMEOUT 600 SKIP_REGULAR_EXPRESSION "SKIPPED: " DEPENDS python_package
+    ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PACKAGE=${CMAKE_CURRENT_BINARY_DIR}/python/venv/lib/python3*/site-packages")
 endif()

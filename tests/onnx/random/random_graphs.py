@@ -1,0 +1,260 @@
+"""Random ONNX graphs, run by the package dnnl_tp and judged by ONNX Runtime.
+
+    random_graphs.py run FIRST LAST [--isas A,B]    the graphs of the seeds FIRST..LAST-1, on instruction sets
+    random_graphs.py turn COUNT [--isas A,B]        COUNT graphs that no commit before had: seeds by the number of commits
+    random_graphs.py reduce SEED [--keep FOLDER]    the smallest part of one graph that still fails; keeps it as a model
+
+A graph grows node by node. Each node is run alone by ONNX Runtime without optimisations, so that its value is known, and
+a node that ONNX Runtime refuses is left out. The package then runs the whole graph. A value that differs is wrong
+unless onnx's reference implementation gives it. Every batch runs in a child process; a crash costs one graph. Graphs that
+were wrong once come first. The exit status is 1 if a value is wrong or a process died. PACKAGE: folders,
+with wildcards, where the package lies.
+"""
+import argparse
+import glob
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import warnings
+
+sys.path[:0] = [folder for pattern in os.environ.get("PACKAGE", "").split(":") for folder in glob.glob(pattern)]
+try:
+    import numpy as np
+    import onnx
+    import onnx.reference
+    from onnx import helper, numpy_helper
+    import dnnl_tp
+    from grow import Grower, judge, proto
+except ImportError as missing:
+    print(f"SKIPPED: {missing}")
+    sys.exit(0)
+
+THREADS = 1, 2, 3, 7
+
+
+def differs(ours, right, exact):
+    """The first difference as a text; empty: none. Sums may be added in another order, small ones against the largest."""
+    if ours.shape != right.shape or ours.dtype != right.dtype:
+        return f"{ours.dtype}{ours.shape}, right is {right.dtype}{right.shape}"
+    a, b = ours.astype(np.float64), right.astype(np.float64)
+    scale = np.abs(b[np.isfinite(b)]).max(initial=0)
+    coarse = 16 if right.dtype == np.float16 else 1
+    room = 0 if exact else coarse * (1e-3 * np.abs(b) + 1e-4 * scale + 1e-6)
+    with np.errstate(invalid="ignore"):
+        bad = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= room))
+    if not bad.any():
+        return ""
+    i = tuple(int(k) for k in np.argwhere(bad)[0])
+    return f"{int(bad.sum())} of {a.size} values, first at {i}: {ours[i]!r}, right is {right[i]!r}"
+
+
+def second(model, feeds):
+    """What onnx's reference makes of the graph, by name; empty: it cannot run it."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            run = onnx.reference.ReferenceEvaluator(model)
+            return dict(zip((o.name for o in model.graph.output), run.run(None, feeds)))
+    except Exception:
+        return {}
+
+
+def ours(model, feeds, threads):
+    with dnnl_tp.Session(model.SerializeToString(), threads=threads) as session:
+        return session.run(feeds)
+
+
+def failures(model, feeds, right, exact):
+    """Texts of what is wrong by both judges; and why it was refused."""
+    found, other = [], None
+    for threads in THREADS:
+        try:
+            got = ours(model, feeds, threads)
+        except Exception as error:
+            if isinstance(error, dnnl_tp.Unimplemented) or "input types do not fit" in str(error):
+                return found, str(error)
+            found.append(f"{threads} threads: {type(error).__name__}: {error}")
+            continue
+        for k, value in right.items():
+            text = differs(got[k], value, k in exact)
+            if text and other is None:
+                other = second(model, feeds)
+            if text and differs(got[k], np.asarray(other.get(k)), k in exact):
+                found.append(f"{threads} threads: output {k} ({maker(model, k)}): {text}")
+    return found, ""
+
+
+def maker(model, name):
+    return next((n.op_type for n in model.graph.node if name in n.output), "?")
+
+
+def in_child(function, limit):
+    """What the function gives, in a process of its own; a text if it died."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        signal.alarm(limit)
+        try:
+            value = function()
+        except BaseException as error:
+            value = f"{type(error).__name__}: {error}"
+        with os.fdopen(write, "wb") as file:
+            pickle.dump(value, file)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as file:
+        data = file.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) or not data:
+        return f"died of signal {os.WTERMSIG(status)}"
+    return pickle.loads(data)
+
+
+def one(seed):
+    """(seed, failures, refusal, operators); None: no graph."""
+    grower = Grower(seed)
+    with np.errstate(all="ignore"):
+        made = grower.graph()
+    if made is None:
+        return None
+    model, feeds, right = made
+    found, refused = failures(model, feeds, right, grower.exact)
+    return seed, found, refused, [n.op_type for n in grower.nodes]
+
+
+def reduced(seed):
+    """The least model that still fails, from the graph of a seed: nodes are replaced by inputs that hold their values."""
+    grower = Grower(seed)
+    with np.errstate(all="ignore"):
+        made = grower.graph()
+    model, feeds, right = made
+    nodes, outs = list(grower.nodes), list(right)
+    constants = dict(grower.constants)
+
+    def build(nodes, outs):
+        made = {o for n in nodes for o in n.output}
+        used = {k for n in nodes for k in n.input} | {
+            k for n in nodes for a in n.attribute if a.HasField("g") for m in a.g.node for k in m.input}
+        fed = {k: grower.values[k] for k in sorted(used) if k in grower.values and k not in made and k not in constants}
+        return (proto(nodes, fed, {o: grower.values[o] for o in outs},
+                      {k: a for k, a in constants.items() if k in used}), fed, {o: grower.values[o] for o in outs})
+
+    def fails(nodes, outs):
+        if not nodes or not outs:
+            return False
+        model, fed, right = build(nodes, outs)
+        found = in_child(lambda: failures(model, fed, right, grower.exact)[0], 60)
+        return bool(found)
+
+    again = True
+    while again:
+        again = False
+        for out in list(outs):
+            rest = [o for o in outs if o != out]
+            if fails(nodes, rest):
+                outs, again = rest, True
+        for i in range(len(nodes) - 1, -1, -1):
+            rest = nodes[:i] + nodes[i + 1:]
+            kept = [o for o in outs if o not in nodes[i].output]
+            if fails(rest, kept):
+                nodes, outs, again = rest, kept, True
+                break
+    return build(nodes, outs)
+
+
+def found_once():
+    """Nodes that were wrong once: texts of what is wrong."""
+    def array(*values):
+        return np.array(values, np.int64)
+
+    line, image = np.arange(5, dtype=np.float32), np.ones((1, 1, 1), np.float32)
+    nothing = np.ones((0, 2), np.float32)
+    slice_in = ["x", "starts", "ends", "axes", "steps"]
+    cases = [
+        # A start before the first element moves onto it, also where the step is negative.
+        ("Slice", slice_in, (line, array(-6), array(-2**40), array(0), array(-1)), {}),
+        ("Slice", slice_in, (line, array(-9), array(-2**40), array(0), array(-2)), {}),
+        ("Slice", slice_in, (nothing, array(-1), array(-2**40), array(0), array(-1)), {}),
+        # ceil_mode counts a window that is larger than what it covers.
+        *((op, ["x"], (image,), {"kernel_shape": [k], "strides": [t], "pads": [1, 0], "ceil_mode": 1})
+          for op in ("MaxPool", "AveragePool") for k, t in ((3, 2), (3, 3), (4, 3)))]
+    wrong = []
+    for op, names, arrays, attributes in cases:
+        feeds = dict(zip(names, arrays))
+        node = helper.make_node(op, names, ["y"], **attributes)
+        right = judge(proto([node], feeds, {"y": None}), feeds)[0]
+        constants = {k: a for k, a in feeds.items() if k != "x"}
+        model = proto([node], {"x": feeds["x"]}, {"y": right}, constants)
+        text = differs(ours(model, {"x": feeds["x"]}, 1)["y"], right, False)
+        if text:
+            wrong.append(f"{op} {attributes} {constants}: {text}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["run", "turn", "reduce"])
+    parser.add_argument("first", type=int)
+    parser.add_argument("last", type=int, nargs="?")
+    parser.add_argument("--isas", default="", help="values of DNNL_TP_MAX_CPU_ISA; empty: all")
+    parser.add_argument("--keep", help="a folder for the reduced model")
+    args = parser.parse_args()
+    isas = args.isas.split(",")
+    if args.what == "turn":
+        here = os.path.dirname(os.path.abspath(__file__))
+        count = subprocess.run(["git", "-C", here, "rev-list", "--count", "HEAD"], capture_output=True, text=True).stdout
+        args.first, args.last = (int(count or 0) * args.first + k * args.first for k in (0, 1))
+        print(f"seeds {args.first} to {args.last - 1}")
+    if args.what == "reduce":
+        model, feeds, right = reduced(args.first)
+        for node in model.graph.node:
+            print(node.op_type, list(node.input), list(node.output),
+                  {a.name: helper.get_attribute_value(a) for a in node.attribute})
+        for k, a in [*feeds.items(), *((t.name, numpy_helper.to_array(t)) for t in model.graph.initializer)]:
+            print(f"  {k}: {a.dtype}{a.shape} {a.reshape(-1)[:6]}")
+        print(in_child(lambda: failures(model, feeds, right, set())[0], 60))
+        if args.keep:
+            onnx.save(model, os.path.join(args.keep, f"reduced{args.first}.onnx"))
+        return 0
+    # The library reads the variable once in a process: a run of several instruction sets starts itself for each of them.
+    if len(isas) > 1:
+        codes = [subprocess.call([sys.executable, __file__, "run", str(args.first), str(args.last), "--isas", isa])
+                 for isa in isas]
+        return max(codes)
+    if isas[0]:
+        os.environ["DNNL_TP_MAX_CPU_ISA"] = isas[0]
+    graphs = bad = refused = died = 0
+    wrong = in_child(found_once, 120)
+    if wrong:
+        bad += 1
+        print("wrong once more:", wrong)
+    operators = set()
+    size = 25
+    for first in range(args.first, args.last, size):
+        seeds = range(first, min(first + size, args.last))
+        results = in_child(lambda: [one(seed) for seed in seeds], 300)
+        if isinstance(results, str):  # which graph was it?
+            results = [in_child(lambda: one(seed), 60) or None for seed in seeds]
+        for seed, result in zip(seeds, results):
+            if isinstance(result, str):
+                died += 1
+                print(f"seed {seed}: {result}")
+            elif result:
+                graphs += 1
+                refused += bool(result[2])
+                operators |= set(result[3])
+                if result[2] and os.environ.get("SHOW_REFUSED"):
+                    print(f"seed {seed}: refused: {result[2]}")
+                if result[1]:
+                    bad += 1
+                    print(f"seed {seed}: {' '.join(result[3])}\n  " + "\n  ".join(result[1][:3] + result[1][3:][-1:]))
+        sys.stdout.flush()
+    print(f"{isas[0] or 'all'}: {graphs} graphs of {len(operators)} operators, {refused} refused, {bad} wrong, {died} died")
+    return 1 if bad or died or not graphs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
