@@ -299,9 +299,10 @@ static void slice(cv_t *cv, int64_t n, const int64_t *starts, const int64_t *end
         if (starts[i] == 0 && by == 1 && ends[i] == INT64_MAX) continue; /* all, whatever the size */
         const int64_t all = dtp_cv_dim(cv, x, axis), least = by > 0 ? 0 : -1, most = by > 0 ? all : all - 1;
         int64_t b = starts[i] < 0 ? starts[i] + all : starts[i], e = ends[i] < 0 ? ends[i] + all : ends[i];
-        b = b < (by > 0 ? 0 : least) ? least : b > most ? most : b;
+        b = b > most ? most : b;
+        b = b < 0 ? 0 : b; /* not -1: the standard moves a start onto the first element */
         e = e < least ? least : e > most ? most : e;
-        const int64_t length = by > 0 ? e - b : b - e, size = by > 0 ? by : -by;
+        const int64_t length = all == 0 ? 0 : by > 0 ? e - b : b - e, size = by > 0 ? by : -by;
         const int64_t count = length > 0 ? (length - 1) / size + 1 : 0;
         x = cv->status ? NULL : steps(cv, x, axis, count ? b : 0, count ? by : 1, count);
     }

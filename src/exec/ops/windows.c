@@ -32,7 +32,8 @@ bool dtp_slide(const dtp_window_attrs_t *a, int s, int64_t in, int64_t kernel, d
         return true;
     }
     const int64_t left = in - range + w->pad_l + w->pad_r;
-    w->out = left < 0 ? 0 : (is_ceil ? dtp_div_up(left, w->stride) : left / w->stride) + 1;
+    if (left < 0) w->out = is_ceil ? dtp_max64(1 - -left / w->stride, 0) : 0;
+    else w->out = (is_ceil ? dtp_div_up(left, w->stride) : left / w->stride) + 1;
     if (!is_ceil || w->out == 0) return true;
     /* A window that would begin behind src, in what it adds to the padding, is none. */
     if ((w->out - 1) * w->stride >= in + w->pad_l) --w->out;
