@@ -58,6 +58,16 @@ def _path(name, value):
     return path
 
 
+def _converted(port, array):
+    """Python's numbers in the port's type, which must hold each: numpy 1 would cut off what does not fit."""
+    with _np.errstate(over="ignore"):
+        result = array.astype(port.dtype)
+    lost = result != array if port.dtype.kind in "biu" else _np.isinf(result) & _np.isfinite(array)
+    if lost.any():
+        raise OverflowError(f"input '{port.name}' has the value {array[lost][0]}, which {port.dtype} does not hold")
+    return result
+
+
 class _Here:
     """What has threads and memory of this process stays in it."""
 
@@ -211,7 +221,7 @@ class Session(_Here):
         if isinstance(value, (list, tuple, bool, int, float)) and array.dtype != port.dtype:
             # Python's own numbers become what the model has, but nothing is cut off.
             if array.size == 0 or kind in "biu" or (kind == "f" and port.dtype.kind not in "biu"):
-                array = _np.asarray(value, dtype=port.dtype)
+                array = _converted(port, array)
         if array.dtype not in (port.dtype, port.carried):
             raise TypeError(f"input '{port.name}' has elements of type {array.dtype}, the model has {port.dtype}")
         if array.dtype == port.carried and array.flags.c_contiguous and array.flags.aligned:

@@ -59,6 +59,11 @@ def untyped():
     return model(node("Identity", ["x"], ["y"]), value(11, "x", INT64, [2]), text(12, text(1, "y")))
 
 
+def identity(number):
+    """y = Identity(x), x {n} of the type of a number."""
+    return model(node("Identity", ["x"], ["y"]), value(11, "x", number, ["n"]), value(12, "y", number, ["n"]))
+
+
 def product():
     """y = MatMul(a, b), a {m, k}, b {k, n}."""
     return model(node("MatMul", ["a", "b"], ["y"]), value(11, "a", FLOAT, ["m", "k"]), value(11, "b", FLOAT, ["k", "n"]),

@@ -215,6 +215,18 @@ class Failures(unittest.TestCase):
             self.assertEqual(s.run({"x": X, "shape": right})["y"].shape, (3, 2))
         with self.assertRaisesRegex(TypeError, "elements of type int32"):
             s.run({"x": X, "shape": np.array([3, 2], np.int32)})
+        with self.assertRaisesRegex(OverflowError, "input 'shape' has the value 18446744073709551614"):
+            s.run({"x": X, "shape": [2**64 - 2, 2**64 - 3]})
+        with self.assertRaisesRegex(OverflowError, "input 'x' has the value 1e\\+39, which float32 does not hold"):
+            s.run({"x": [[1e39], [float("inf")]], "shape": [1, 2]})
+        self.assertEqual(s.run({"x": [[1, 2], [float("inf"), 0]], "shape": [1, 4]})["y"].tolist(), [[1, 2, np.inf, 0]])
+        for number, dtype, right, wrong in ((2, np.uint8, [0, 255], [256, -1]), (3, np.int8, [-128, 127], [128, -129]),
+                                            (6, np.int32, [-2**31, 5], [2**31]), (9, np.bool_, [0, 1], [2, -1])):
+            same = dnnl_tp.Session(models.identity(number))
+            self.assertEqual(same.run({"x": right})["y"].tolist(), np.array(right).astype(dtype).tolist())
+            for value in wrong:
+                with self.assertRaisesRegex(OverflowError, f"value {value}, which {np.dtype(dtype)} does not hold"):
+                    same.run({"x": [0, value]})
 
         class Table:
             def __array__(self, dtype=None, copy=None):
