@@ -206,8 +206,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_create_v2(dnnl_tp_memory_t *memo
                                                           dnnl_tp_engine_t engine, int nhandles,
                                                           void **handles);
 
-/** Creates a memory of a host scalar. It belongs to no engine and has no buffer: calls that give or take one answer
- * invalid_arguments. Thread-safe.
+/** Creates a memory of a host scalar. It belongs to no engine (dnnl_tp_memory_get_engine() gives NULL). Mapping it
+ * gives the address of its value; calls that give or take a data handle answer invalid_arguments. Thread-safe.
  *
  * @param[out] memory owned by the caller; NULL on failure
  * @param memory_desc made by dnnl_tp_memory_desc_create_host_scalar(); copied

@@ -57,7 +57,10 @@ static void a_host_scalar_holds_one_element(void **state) {
         void *handle;
         CHECK_STATUS(dnnl_tp_memory_get_data_handle(mem, &handle), dnnl_tp_invalid_arguments);
         CHECK_STATUS(dnnl_tp_memory_set_data_handle(mem, &got), dnnl_tp_invalid_arguments);
-        CHECK_STATUS(dnnl_tp_memory_map_data(mem, &handle), dnnl_tp_invalid_arguments);
+        CHECK_OK(dnnl_tp_memory_map_data(mem, &handle));
+        assert_memory_equal(handle, &other, types[i].size);
+        CHECK_STATUS(dnnl_tp_memory_unmap_data(mem, &got), dnnl_tp_invalid_arguments);
+        CHECK_OK(dnnl_tp_memory_unmap_data(mem, handle));
         CHECK_OK(dnnl_tp_sync_memory(mem, -1));
         /* As a descriptor: a copy, a blob, no buffer. */
         dnnl_tp_memory_desc_t copy;

@@ -172,13 +172,19 @@ dnnl_tp_status_t dnnl_tp_memory_set_data_handle_v2(dnnl_tp_memory_t memory, void
 dnnl_tp_status_t dnnl_tp_memory_map_data(const_dnnl_tp_memory_t memory, void **mapped_ptr) {
     DTP_OUT(mapped_ptr, NULL);
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
-    DTP_TRY(require_no_scalar(memory));
+    if (!memory->engine) { /* a host scalar */
+        *mapped_ptr = memory->handle;
+        return dnnl_tp_success;
+    }
     DTP_RETURN(memory->engine->v->map(memory->engine, memory->handle, bytes_of(memory), mapped_ptr));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_unmap_data(const_dnnl_tp_memory_t memory, void *mapped_ptr) {
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
-    DTP_TRY(require_no_scalar(memory));
+    if (!memory->engine) {
+        DTP_REQUIRE(mapped_ptr == memory->handle, BAD_PARAM, "not the pointer that map_data gave");
+        return dnnl_tp_success;
+    }
     DTP_RETURN(memory->engine->v->unmap(memory->engine, memory->handle, bytes_of(memory), mapped_ptr));
 }
 
