@@ -111,8 +111,9 @@ val_t *dtp_cv_take(cv_t *cv, val_t *x, int axis, val_t *ids) {
     if (cv->status) return NULL;
     if (dtp_fold_wants(x) && ids->data) return dtp_fold_take(cv, x, axis, ids);
     val_t *in[] = {x, ids};
-    /* Rows of a table may take other operators in. */
-    if (axis == 0 && x->info.ndims == 2 && x->info.data_type == dnnl_tp_f32 && ids->data)
+    /* Rows of a table may take other operators in; of an open number of rows, positions may still be below 0. */
+    if (axis == 0 && x->info.ndims == 2 && x->info.data_type == dnnl_tp_f32 && ids->data &&
+        x->info.dims[0] != CV_RUNTIME)
         return dtp_cv_op(cv, dnnl_tp_op_gather, 2, in, 0, NULL);
     return dtp_cv_op_at(cv, dnnl_tp_op_take, 2, in, dnnl_tp_op_attr_axis, axis);
 }
