@@ -139,7 +139,9 @@ class Grower:
     # Families. v: a value's name; a, s, n: its array, shape and number of dimensions.
 
     def op_unary(self, v, a, s, n):
-        self.node(self.pick(UNARY), [v])
+        op = self.pick(UNARY)
+        if op != "Gelu" or np.isfinite(a).all():  # of -inf: the limit 0, or NaN by its formula
+            self.node(op, [v])
 
     op_unary2 = op_unary
 
@@ -228,7 +230,7 @@ class Grower:
     op_conv2 = op_conv
 
     def op_pool(self, v, a, s, n):
-        if n < 3:
+        if n < 3 or 0 in s:  # ONNX Runtime rounds the number of windows toward zero where it is negative
             return
         d = n - 2
         at = {"kernel_shape": [self.pick([1, 2, 3]) for _ in range(d)], "strides": [self.pick([1, 2]) for _ in range(d)],
@@ -247,21 +249,21 @@ class Grower:
         if n < 2 or a.dtype not in (np.float32, np.float64):
             return
         c, op = s[1], self.pick(["LayerNormalization", "BatchNormalization", "InstanceNormalization", "LRN"])
-        per = [self.held(self.data((c,), a.dtype)) for _ in range(3)]
+        per = [self.held(self.data((c,), a.dtype, True)) for _ in range(3)]
         if op == "LayerNormalization":
             axis = int(self.r.integers(n))
             scale = s[axis:] if self.r.random() < .6 else s[-1:]
             self.node(op, [v, self.held(self.data(scale, a.dtype)), self.held(self.data(scale, a.dtype))], axis=axis,
                       epsilon=1e-2)
-        elif op == "BatchNormalization":
+        elif op == "BatchNormalization" and np.isfinite(a).all():  # scale and shift are one product, or two
             self.node(op, [v, *per, self.fixed(np.abs(self.r.standard_normal(c)) + .5, a.dtype)])
         elif op == "InstanceNormalization":
             self.node(op, [v, *per[:2]], epsilon=1e-2)
-        else:
+        elif np.isfinite(a).all():
             self.node(op, [v], size=self.pick([1, 3, 5]))
 
     def op_reduce(self, v, a, s, n):
-        if not n or 0 in s:
+        if not n or 0 in s or not np.isfinite(a).all():  # ONNX Runtime's least and largest lose NaN by position
             return
         axes = [int(q) - self.pick([0, n]) for q in self.r.permutation(n)[:self.r.integers(1, n + 1)]]
         op = self.pick(["Mean", "Max", "Min", "L1", "L2", "LogSumExp", "Sum", "SumSquare", "Prod"])
@@ -385,7 +387,7 @@ class Grower:
                 self.node(op, [v, self.held(np.asarray(self.r.integers(-s[axis], s[axis], shape), dtype))], axis=axis)
 
     def op_resize(self, v, a, s, n):
-        if n < 3 or 0 in s or a.dtype != np.float32:
+        if n < 3 or 0 in s or a.dtype != np.float32 or not np.isfinite(a).all():  # 0 times what a weight leaves out
             return
         mode = self.pick(["nearest", "linear", "cubic"]) if n == 4 else "nearest"
         sizes = [*s[:2], *(max(1, int(q * self.pick([.5, 1, 1.5, 2, 3]))) for q in s[2:])]
