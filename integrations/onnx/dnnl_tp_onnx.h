@@ -22,7 +22,8 @@ typedef const struct dnnl_tp_onnx_model *const_dnnl_tp_onnx_model_t; /**< Borrow
 typedef struct {
     size_t struct_size; /**< sizeof(dnnl_tp_onnx_open_opts_t) */
     /** Folder that holds the files of external data. NULL: the folder of the model's path; of a model in memory:
-     * external data is refused. A file outside of the folder, links resolved, is refused. */
+     * external data is refused. A file outside of the folder, links resolved, is refused; but where this is NULL and
+     * the model's path is a link, as in caches of models, a link to a file beside the model's own is followed. */
     const char *base_folder;
     /** Largest memory of the parsed message in bytes, beside the file and what it refers to; 0 = 1.2 times the file and
      * 64 MiB. A file that would need more is refused before anything is allocated. */

@@ -1,4 +1,4 @@
-/* Files of external data: mapped once, only from inside of the base folder. */
+/* Files of external data: mapped once, only from inside of the base folder, or of a cache's store. */
 #define _GNU_SOURCE /* O_PATH and friends are not standard C */
 #include "onnx/model.h"
 
@@ -26,15 +26,29 @@ dnnl_tp_status_t dtp_onnx_map(const char *path, int fd, const uint8_t **data, si
     return dnnl_tp_success;
 }
 
-/* Is the file that was opened, not a name for it, inside of the folder? */
-static bool is_inside(int fd, const char *folder) {
+/* Does a path name something outside of the folder that it begins in? */
+static bool climbs(const char *path) {
+    enum { UP = 2 };
+    for (const char *p = path; (p = strstr(p, "..")); p += UP)
+        if ((p == path || p[-1] == '/') && (!p[UP] || p[UP] == '/')) return true;
+    return false;
+}
+
+/* Is the file that was opened, not a name for it, inside of the base folder? Caches of models keep all files in one
+ * store, and folders of links to them: what lies beside the model's own file there is as good, if links lead to it. */
+static bool is_allowed(const dnnl_tp_onnx_model_t m, int fd, const char *location) {
     char link[64], path[PATH_MAX];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     const ssize_t n = readlink(link, path, sizeof path - 1);
     if (n <= 0) return false;
     path[n] = 0;
-    const size_t length = strlen(folder);
-    return !strcmp(folder, "/") || (!strncmp(path, folder, length) && path[length] == '/');
+    const size_t length = strlen(m->base_folder);
+    if (!strcmp(m->base_folder, "/") || (!strncmp(path, m->base_folder, length) && path[length] == '/'))
+        return true;
+    char *slash = strrchr(path, '/');
+    if (!m->store || !slash || climbs(location)) return false;
+    *slash = 0;
+    return !strcmp(path, m->store);
 }
 
 static dnnl_tp_status_t open_file(dnnl_tp_onnx_model_t m, const char *location, dtp_onnx_file_t **file,
@@ -51,7 +65,7 @@ static dnnl_tp_status_t open_file(dnnl_tp_onnx_model_t m, const char *location, 
     dtp_onnx_file_t *f = dtp_import_alloc(&m->memory, sizeof *f);
     char *copy = dtp_import_alloc(&m->memory, (size_t)n + 1);
     dnnl_tp_status_t status = f && copy ? dnnl_tp_success : dnnl_tp_out_of_memory;
-    if (!status && !is_inside(fd, m->base_folder)) {
+    if (!status && !is_allowed(m, fd, location)) {
         *why = "its file of external data lies outside of the base folder";
         status = dnnl_tp_invalid_graph;
     }

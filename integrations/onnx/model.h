@@ -46,6 +46,7 @@ struct dnnl_tp_onnx_model {
     dtp_onnx_names_t tensors; /* address of a tensor_proto_t -> dtp_onnx_tensor_t */
     dtp_onnx_file_t *files;
     const char *base_folder; /* resolved; NULL: there are no external data */
+    const char *store;       /* the folder of the model's own file, links resolved; NULL: not known */
     bool *determines;        /* of each input of the main graph: shapes */
     bool *decides;           /* the same: which branch of an If runs */
 };

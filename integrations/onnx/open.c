@@ -47,9 +47,9 @@ static dnnl_tp_status_t scan(const uint8_t *data, size_t size, uint64_t max_byte
     return dtp_onnx_fail(status, "this is not an ONNX file (%s)", text);
 }
 
-/* is_mapped: data are pages of a file. */
+/* is_mapped: data are pages of a file. path: the model's file, whose store may hold external data; NULL: none may. */
 static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size_t max_bytes,
-                             const uint8_t *data, size_t size, bool is_mapped) {
+                             const uint8_t *data, size_t size, bool is_mapped, const char *path) {
     enum { MIB64 = 64 << 20, FIFTH = 5 };
     if (!size) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model is empty");
     if (!max_bytes) max_bytes = size + size / FIFTH + MIB64;
@@ -69,6 +69,15 @@ static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size
         else if (!copy) status = dnnl_tp_out_of_memory;
         else m->base_folder = strcpy(copy, real);
         free(real);
+    }
+    char *file = path && !status ? realpath(path, NULL) : NULL;
+    if (file) {
+        char *copy = dtp_import_alloc(&m->memory, strlen(file) + 1);
+        if (copy) {
+            m->store = strcpy(copy, file);
+            *strrchr(copy, '/') = 0;
+        } else status = dnnl_tp_out_of_memory;
+        free(file);
     }
     if (!status) {
         m->proto = dtp_onnx__model_proto__unpack(&m->allocator, size, data);
@@ -100,7 +109,7 @@ dnnl_tp_status_t dnnl_tp_onnx_open_memory(dnnl_tp_onnx_model_t *model, const voi
     *model = NULL;
     if (!data && size) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "data is NULL");
     DTP_ONNX_TRY(open_opts(opts, &o));
-    return make(model, o.base_folder, o.max_bytes, data, size, false);
+    return make(model, o.base_folder, o.max_bytes, data, size, false, NULL);
 }
 
 dnnl_tp_status_t dnnl_tp_onnx_open(dnnl_tp_onnx_model_t *model, const char *path,
@@ -130,7 +139,9 @@ dnnl_tp_status_t dnnl_tp_onnx_open(dnnl_tp_onnx_model_t *model, const char *path
             folder[n] = 0;
         }
     }
-    if (!status) status = make(model, o.base_folder ? o.base_folder : folder, o.max_bytes, data, size, true);
+    if (!status)
+        status = make(model, o.base_folder ? o.base_folder : folder, o.max_bytes, data, size, true,
+                      o.base_folder ? NULL : path);
     dtp_onnx_allocator.free(NULL, folder);
     if (data) (void)munmap((void *)(uintptr_t)data, size);
     return status;

@@ -444,6 +444,59 @@ static void write_file(const char *path, const void *data, size_t n) {
     assert_int_equal(fclose(f), 0);
 }
 
+/* A cache of models: blobs with the bytes, snapshots with links to them. */
+static void test_store(void **state) {
+    (void)state;
+    static bytes_t m;
+    char folder[] = "/tmp/dnnl_tp_onnx_XXXXXX", path[512];
+    assert_non_null(mkdtemp(folder));
+    const struct {
+        const char *path, *target; /* target NULL: a folder; "": a file */
+    } things[] = {{"blobs", NULL}, {"blobs/deep", NULL}, {"snapshots", NULL}, {"other", NULL},
+                  {"blobs/w", ""}, {"blobs/deep/w", ""}, {"other/w", ""},
+                  {"snapshots/m.onnx", "../blobs/m"}, {"snapshots/w", "../blobs/w"},
+                  {"snapshots/deep", "../blobs/deep/w"}, {"snapshots/far", "../other/w"},
+                  {"snapshots/plain.onnx", "m2"}};
+    for (size_t i = 0; i < sizeof things / sizeof *things; ++i) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, things[i].path);
+        if (!things[i].target) assert_int_equal(mkdir(path, 0700), 0);
+        else if (*things[i].target) assert_int_equal(symlink(things[i].target, path), 0);
+        else write_file(path, one_to_four, sizeof one_to_four);
+    }
+    const struct {
+        const char *location, *model, *real;
+        bool is_followed;
+    } rows[] = {{"w", "snapshots/m.onnx", "blobs/m", true},
+                {"deep", "snapshots/m.onnx", "blobs/m", false},
+                {"far", "snapshots/m.onnx", "blobs/m", false},
+                {"../blobs/w", "snapshots/m.onnx", "blobs/m", false}, /* no link leads there */
+                {"w", "snapshots/plain.onnx", "snapshots/m2", false}, /* its own file is not in the store */
+                {"../other/w", "blobs/m", "blobs/m", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        external_model(&m, rows[i].location, "0", "16");
+        (void)snprintf(path, sizeof path, "%s/%s", folder, rows[i].real);
+        write_file(path, m.at, m.n);
+        (void)snprintf(path, sizeof path, "%s/%s", folder, rows[i].model);
+        dnnl_tp_onnx_model_t model;
+        dnnl_tp_graph_t graph = NULL;
+        assert_int_equal(dnnl_tp_onnx_open(&model, path, NULL), dnnl_tp_success);
+        const dnnl_tp_status_t status = dnnl_tp_onnx_graph_create(&graph, model, NULL);
+        assert_int_equal(status, rows[i].is_followed ? dnnl_tp_success : dnnl_tp_invalid_graph);
+        if (status) assert_non_null(strstr(dnnl_tp_last_error(), "outside of the base folder"));
+        else assert_int_equal(dnnl_tp_graph_destroy(graph), dnnl_tp_success);
+        assert_int_equal(dnnl_tp_onnx_close(model), dnnl_tp_success);
+    }
+    for (size_t i = sizeof rows / sizeof *rows; i-- > 0;) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, rows[i].real);
+        (void)unlink(path);
+    }
+    for (size_t i = sizeof things / sizeof *things; i-- > 0;) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, things[i].path);
+        assert_int_equal(remove(path), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void test_external(void **state) {
     (void)state;
     static bytes_t m;
@@ -521,7 +574,7 @@ int main(void) {
         cmocka_unit_test(test_special_values), cmocka_unit_test(test_functions),     cmocka_unit_test(test_versions),
         cmocka_unit_test(test_graphs),        cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_sizes),         cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_bytes),         cmocka_unit_test(test_external),
+        cmocka_unit_test(test_bytes),         cmocka_unit_test(test_external),      cmocka_unit_test(test_store),
         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
