@@ -162,8 +162,9 @@ val_t *dtp_cv_expand(cv_t *cv, val_t *x, int ndims, const int64_t *dims) {
     for (int d = 0; d < n; ++d) {
         const int64_t want = d < n - ndims ? 1 : dims[d - (n - ndims)];
         /* What is to grow has to be known, for it may be 1. */
-        const int64_t have = d < n - nx ? 1 : want == 1 ? x->info.dims[d - (n - nx)]
-                                                        : dtp_cv_dim(cv, x, d - (n - nx));
+        const int64_t have = d < n - nx  ? 1
+                             : want == 1 ? x->info.dims[d - (n - nx)]
+                                         : dtp_cv_dim(cv, x, d - (n - nx));
         ones[d] = have == 1 ? want : 1;
         grows |= have == 1 && want != 1;
         if (want < 0 || (have != want && have != 1 && want != 1))

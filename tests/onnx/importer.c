@@ -386,7 +386,8 @@ static void test_bytes(void **state) {
         const char *bytes;
         size_t n;
         const char *text;
-    } rows[] = {{"\x3a\xff\xff\xff\xff\x0f", 6, "cut off at byte 6: the graph of 4294967295 bytes that begins at byte 6"},
+    } rows[] = {{"\x3a\xff\xff\xff\xff\x0f", 6,
+                 "cut off at byte 6: the graph of 4294967295 bytes that begins at byte 6"},
                 {"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "cut off at byte 11"},
                 {"\x3a\x02\x0a\x7f", 4, "reaches beyond"},
                 {"\x3a\x02\x0a\x7f", 4, "not an ONNX file"},
@@ -452,10 +453,17 @@ static void test_store(void **state) {
     assert_non_null(mkdtemp(folder));
     const struct {
         const char *path, *target; /* target NULL: a folder; "": a file */
-    } things[] = {{"blobs", NULL}, {"blobs/deep", NULL}, {"snapshots", NULL}, {"other", NULL},
-                  {"blobs/w", ""}, {"blobs/deep/w", ""}, {"other/w", ""},
-                  {"snapshots/m.onnx", "../blobs/m"}, {"snapshots/w", "../blobs/w"},
-                  {"snapshots/deep", "../blobs/deep/w"}, {"snapshots/far", "../other/w"},
+    } things[] = {{"blobs", NULL},
+                  {"blobs/deep", NULL},
+                  {"snapshots", NULL},
+                  {"other", NULL},
+                  {"blobs/w", ""},
+                  {"blobs/deep/w", ""},
+                  {"other/w", ""},
+                  {"snapshots/m.onnx", "../blobs/m"},
+                  {"snapshots/w", "../blobs/w"},
+                  {"snapshots/deep", "../blobs/deep/w"},
+                  {"snapshots/far", "../other/w"},
                   {"snapshots/plain.onnx", "m2"}};
     for (size_t i = 0; i < sizeof things / sizeof *things; ++i) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, things[i].path);
@@ -569,13 +577,14 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions),     cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_weights),       cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_special_values), cmocka_unit_test(test_functions),     cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_graphs),        cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_bytes),         cmocka_unit_test(test_external),      cmocka_unit_test(test_store),
-        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_stored),
+        cmocka_unit_test(test_questions),      cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_weights),        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_special_values), cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_versions),       cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_attributes),     cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_external),       cmocka_unit_test(test_store),
+        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

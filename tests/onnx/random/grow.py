@@ -120,6 +120,8 @@ class Grower:
         if any(np.abs(a[np.isfinite(a)].astype(np.float64)).max(initial=0) > (1e4 if a.dtype.kind == "f" else 1e9)
                for a in got):
             return None
+        if all(np.isfinite(a).all() for a in feeds.values()) and not all(np.isfinite(a).all() for a in got):
+            return None  # beyond the range, where the order of sums and products decides
         self.nodes.append(node)
         keeps = op in KEEPS and all(k in self.exact for k in feeds)
         for o, a in zip(outs, got):
@@ -230,7 +232,7 @@ class Grower:
     op_conv2 = op_conv
 
     def op_pool(self, v, a, s, n):
-        if n < 3 or 0 in s:  # ONNX Runtime rounds the number of windows toward zero where it is negative
+        if n < 3 or 0 in s:
             return
         d = n - 2
         at = {"kernel_shape": [self.pick([1, 2, 3]) for _ in range(d)], "strides": [self.pick([1, 2]) for _ in range(d)],
@@ -239,6 +241,9 @@ class Grower:
         if op == "AveragePool":
             at["count_include_pad"] = int(self.r.integers(0, 2))
             at["ceil_mode"] = 0  # ONNX Runtime and the standard count the cells beyond the end in different ways
+        pads, kernel = at["pads"], at["kernel_shape"]
+        if not at["ceil_mode"] and any(s[2 + i] + pads[i] + pads[d + i] < kernel[i] for i in range(d)):
+            return  # no window, of which ONNX Runtime counts one
         self.node(op, [v], **({} if op.startswith("Global") else at))
 
     def op_softmax(self, v, a, s, n):
