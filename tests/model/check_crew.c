@@ -18,7 +18,7 @@ _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec"
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
 static dtp_pool_t *rec;
-static _Atomic uint32_t bell; /* rung for the joiner that sleeps */
+static _Atomic uint32_t wake_word; /* rung for the joiner that sleeps */
 
 _Thread_local dtp_chain_t *dtp_chain_top;
 _Thread_local struct dtp_queue *dtp_left_here;
@@ -45,8 +45,8 @@ int dtp_builtin_wake(dtp_pool_t *pool, int count, int cpu, bool mark) {
     (void)pool, (void)cpu, (void)mark;
     MC_CHECK(count > 0);
     mc_hit("a sleeper was called");
-    atomic_fetch_add_explicit(&bell, 1, memory_order_seq_cst);
-    dtp_futex_wake(&bell, 1);
+    atomic_fetch_add_explicit(&wake_word, 1, memory_order_seq_cst);
+    dtp_futex_wake(&wake_word, 1);
     return 1;
 }
 void dtp_host_call_joiners(dtp_pool_t *pool, dtp_team_t *team, int count) {
@@ -136,22 +136,22 @@ static bool over;
 static void sleeper(void *arg) {
     (void)arg;
     for (;;) {
-        uint32_t seen = atomic_load_explicit(&bell, memory_order_seq_cst);
+        uint32_t seen = atomic_load_explicit(&wake_word, memory_order_seq_cst);
         bool end = over;
         if (dtp_ticket_join(rec)) {
             if (!end) (void)dtp_shared_loop_help(rec, NULL, 0);
             dtp_ticket_leave(rec);
         }
         if (end) return;
-        dtp_futex_wait(&bell, seen, -1);
+        dtp_futex_wait(&wake_word, seen, -1);
     }
 }
 static void patient_owner(void *arg) {
     (void)arg;
     owner_of(0, 1, true);
     over = true;
-    atomic_fetch_add_explicit(&bell, 1, memory_order_seq_cst);
-    dtp_futex_wake(&bell, 1);
+    atomic_fetch_add_explicit(&wake_word, 1, memory_order_seq_cst);
+    dtp_futex_wake(&wake_word, 1);
 }
 
 /* Two runs that want one helper each, at the same time; a helper stays until both have one. Helpers behave as
@@ -178,20 +178,20 @@ static void one_of_two_owners(void *arg) {
     mc_read(&c->done[1]);
     MC_CHECK(c->done[1] == 1);
     if (atomic_fetch_sub_explicit(&owners_left, 1, memory_order_seq_cst) != 1) return;
-    atomic_fetch_add_explicit(&bell, 1, memory_order_seq_cst);
-    dtp_futex_wake(&bell, INT_MAX);
+    atomic_fetch_add_explicit(&wake_word, 1, memory_order_seq_cst);
+    dtp_futex_wake(&wake_word, INT_MAX);
 }
 static void like_a_worker(void *arg) {
     bool has_ticket = arg != NULL; /* at first */
     for (;;) {
-        const uint32_t seen = atomic_load_explicit(&bell, memory_order_seq_cst);
+        const uint32_t seen = atomic_load_explicit(&wake_word, memory_order_seq_cst);
         if (has_ticket || dtp_ticket_join(rec)) {
             while (dtp_shared_loop_help(rec, NULL, 0)) continue;
             dtp_ticket_leave(rec);
         }
         has_ticket = false;
         if (!atomic_load_explicit(&owners_left, memory_order_seq_cst)) return;
-        if (!dtp_helpers_may_come(rec, NULL)) dtp_futex_wait(&bell, seen, -1);
+        if (!dtp_helpers_may_come(rec, NULL)) dtp_futex_wait(&wake_word, seen, -1);
     }
 }
 
@@ -220,8 +220,8 @@ static void owner_with_tasks(void *arg) {
     dtp_crew_close(&c->crew);
     c->open = false;
     owners_left = 0;
-    atomic_fetch_add_explicit(&bell, 1, memory_order_seq_cst);
-    dtp_futex_wake(&bell, INT_MAX);
+    atomic_fetch_add_explicit(&wake_word, 1, memory_order_seq_cst);
+    dtp_futex_wake(&wake_word, INT_MAX);
 }
 
 /* ---- Cases ------------------------------------------------------------------------------------------- */
@@ -232,7 +232,7 @@ static void setup(int joiners, int n_participants, void (*own)(void *), void (*j
     memset(crews, 0, sizeof crews);
     memset((void *)teams, 0, sizeof teams);
     memset(invited, 0, sizeof invited);
-    bell = 0;
+    wake_word = 0;
     came = 0;
     over = false;
     n_tasks = 0;

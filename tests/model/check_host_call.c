@@ -43,8 +43,8 @@ void dtp_sync_forked(void) {}
 void dtp_named_pools_forked(void) {}
 void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
 void dtp_queue_rest(const dtp_share_t *share) {
-    _Atomic uint32_t bell = 0;
-    dtp_sleep_or_rest(share, &bell, 0, 1, -1, true);
+    _Atomic uint32_t wake_word = 0;
+    dtp_sleep_or_rest(share, &wake_word, 0, 1, -1, true);
 }
 
 /* ---- The host ---------------------------------------------------------------------------------------- */
@@ -98,11 +98,11 @@ static bool call_one(void) {
 static void host(void *arg) {
     (void)arg;
     for (;;) {
-        uint32_t bell = atomic_load_explicit(&host_bell, memory_order_seq_cst);
+        uint32_t wake_word = atomic_load_explicit(&host_bell, memory_order_seq_cst);
         bool over = !atomic_load_explicit(&left, memory_order_acquire);
         if (call_one()) continue;
         if (over) return;
-        dtp_futex_wait(&host_bell, bell, -1);
+        dtp_futex_wait(&host_bell, wake_word, -1);
     }
 }
 static void leave(void) {
@@ -137,9 +137,9 @@ static int loop_of_host(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) {
     _Atomic int jobs = n;
     for (int i = 0; i < n; ++i) push((call_t){.job = fn, .jobs = &jobs, .arg = arg, .i = i, .n = n});
     for (;;) {
-        uint32_t bell = atomic_load_explicit(&host_bell, memory_order_seq_cst);
+        uint32_t wake_word = atomic_load_explicit(&host_bell, memory_order_seq_cst);
         if (!atomic_load_explicit(&jobs, memory_order_acquire)) return 0;
-        if (!(caller_works && call_one())) dtp_futex_wait(&host_bell, bell, -1);
+        if (!(caller_works && call_one())) dtp_futex_wait(&host_bell, wake_word, -1);
     }
 }
 static int run_begin(void *ctx, uint64_t id, void **run) {
@@ -245,7 +245,7 @@ static void run_caller(void *arg) {
 /* Pending work that only a call can execute, as those of queues are. Where the host may refuse calls, its publisher
  * looks after it now and then, as those who query an event do. */
 static dtp_pending_work_t pending[THREADS];
-static _Atomic int executed[THREADS], stranded[THREADS];
+static _Atomic int executed[THREADS], orphaned[THREADS];
 bool dtp_queue_hint(dtp_pending_work_t *work) {
     (void)work;
     return false;
@@ -257,7 +257,7 @@ bool dtp_queue_is_awaited(const dtp_pending_work_t *work) {
 void dtp_queue_take_over(dtp_pool_t *pool) {
     dtp_lock(&pool->lock);
     const dtp_pending_work_t *work = dtp_fifo_first(pool);
-    if (work) atomic_store_explicit(&stranded[work - pending], 1, memory_order_relaxed);
+    if (work) atomic_store_explicit(&orphaned[work - pending], 1, memory_order_relaxed);
     dtp_unlock(&pool->lock);
 }
 void dtp_queue_run_pending(dtp_pool_t *pool, dtp_pending_work_t *work) {
@@ -278,8 +278,8 @@ static void publisher(void *arg) {
     dtp_pending_publish(rec, work);
     look_after(work);
     while (answers > 1 && !atomic_load_explicit(&executed[i], memory_order_relaxed)) {
-        if (atomic_exchange_explicit(&stranded[i], 0, memory_order_relaxed)) {
-            mc_hit("pending work was stranded");
+        if (atomic_exchange_explicit(&orphaned[i], 0, memory_order_relaxed)) {
+            mc_hit("pending work was orphaned");
             look_after(work);
         } else {
             mc_yield();
@@ -293,7 +293,7 @@ static void publisher(void *arg) {
 static void setup(int num_threads, int callers, void (*caller)(void *), int hosts) {
     registry = NULL;
     registry_lock.word = 0;
-    registry_bell = 0;
+    registry_wake_word = 0;
     rec = dtp_record_create(num_threads, 0);
     rec->iface = (dnnl_tp_threadpool_iface_t){.ctx = &host_lock, .schedule = schedule, .release = release};
     rec->form_s = true;
@@ -303,12 +303,12 @@ static void setup(int num_threads, int callers, void (*caller)(void *), int host
     memset(loops, 0, sizeof loops);
     memset(pending, 0, sizeof pending);
     memset((void *)executed, 0, sizeof executed);
-    memset((void *)stranded, 0, sizeof stranded);
+    memset((void *)orphaned, 0, sizeof orphaned);
     memset(ended, 0, sizeof ended);
     memset(run_of, 0, sizeof run_of);
     first_call = n_calls = 0;
     host_lock.word = 0;
-    host_bell = quiet_bell = 0;
+    host_bell = quiet_wake_word = 0;
     inside = n_begun = 0;
     answers = 1;
     gone = caller_works = calls_inside = released = meets = false;

@@ -95,7 +95,7 @@ static void setup(int tickets, int64_t time, void (*second)(void *), void (*thir
 }
 static void end(void) {
     MC_CHECK(rec->adm == 0 && !rec->n_waiting && !rec->front.n_short && !rec->lanes && !dtp_fifo_first(rec));
-    MC_CHECK(!(rec->loop[0].door & DTP_DOOR_ATTENTION));
+    MC_CHECK(!(rec->loop[0].open_loops & DTP_LOOPS_ATTENTION));
 }
 static void one(void) { setup(1, OVER_AT_ONCE, short_client, NULL); }
 static void twice(void) { setup(1, NEVER_OVER, short_client_twice, NULL); }

@@ -245,7 +245,7 @@ static void two_queues(void (*const fns[])(void *), int n, int n_items) {
     item_ran = 0;
     (void)dtp_queue_create(&other, rec, NULL, 1);
 }
-static void stranded(void) {
+static void orphaned(void) {
     void (*const fns[])(void *) = {gives_up, waits_for_other, plain_holder};
     two_queues(fns, 3, 2);
     items[0]->base.run = signalling_run;
@@ -285,8 +285,8 @@ int main(int argc, char **argv) {
          .end = end,
          .preemptions = 2,
          .reach = {"the run had a ticket", "the run ended without a ticket"}},
-        {.name = "stranded by a wait",
-         .setup = stranded,
+        {.name = "orphaned by a wait",
+         .setup = orphaned,
          .end = end,
          .preemptions = 2,
          .reach = {"a wait timed out"}},

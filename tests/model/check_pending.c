@@ -131,7 +131,7 @@ static void go_on(void *arg) {
     if (mc_self() != 0) mc_hit("went on on another thread");
     while (!dtp_dataflow_go(ctx->run->dataflow, &ctx->run->dataflow->alone)) {
         mc_hit("rested");
-        if (!w.async) dtp_sleep_until_poked(&ctx->sleeper);
+        if (!w.async) dtp_sleep_until_woken(&ctx->sleeper);
         else if (dtp_sleeper_rest(&ctx->sleeper, go_on, NULL, ctx)) return;
     }
     end_run(ctx);

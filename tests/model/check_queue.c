@@ -239,7 +239,7 @@ static dtp_event_t *awaited(dtp_sleeper_t *sleeper, unsigned turn, bool *several
 }
 static void poke_owner(dtp_wait_t *wait, void *waiter, dnnl_tp_status_t status) {
     (void)wait, (void)status;
-    dtp_resume(dtp_sleeper_poke(waiter));
+    dtp_resume(dtp_sleeper_wake(waiter));
 }
 static void resting_run(void *arg) {
     (void)arg;

@@ -72,7 +72,7 @@ static void setup(void) {
     iface = (dnnl_tp_threadpool_iface_t){.ctx = &iface, .get_num_threads = num_threads, .release = release};
     registry = NULL;
     registry_lock.word = 0;
-    registry_bell = 0;
+    registry_wake_word = 0;
     users = due = releases = 0;
     asks = false;
     dtp_watch_forks();

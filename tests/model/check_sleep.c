@@ -56,7 +56,7 @@ static _Atomic int left; /* tasks and runs that are not done */
 static void end_pool(void) {
     dtp_lock(&rec->lock);
     atomic_store_explicit(&rec->ending, DTP_ENDING, memory_order_release);
-    dtp_door_update(rec);
+    dtp_attention_update(rec);
     dtp_unlock(&rec->lock);
     dtp_builtin_wake(rec, rec->num_threads, -1, false);
 }
@@ -155,7 +155,7 @@ static void setup(void (*const givers[])(void *), int n) {
 static void end(void) {
     MC_CHECK(done == wanted);
     MC_CHECK(rec->adm == 0 && !rec->n_waiting && !rec->n_tasks);
-    MC_CHECK(rec->waking == 0 && rec->workers[0].bell == BELL_SILENT);
+    MC_CHECK(rec->waking == 0 && rec->workers[0].wake_word == WAKE_NONE);
 }
 #define SETUP(name, ...)                             \
     static void name(void) {                         \

@@ -46,7 +46,7 @@ static dtp_sleeper_t sleeper;
 static void ending_work(void *arg, const dtp_parallel_t *par) {
     work(arg, par);
     atomic_store_explicit(&stop, 1, memory_order_release);
-    dtp_resume(dtp_sleeper_poke(&sleeper));
+    dtp_resume(dtp_sleeper_wake(&sleeper));
 }
 static void ending_client(void *arg) {
     MC_CHECK(dtp_pool_run(rec, 1, true, ending_work, arg) == dnnl_tp_success);
@@ -71,7 +71,7 @@ static void rest_once(void *arg, const dtp_parallel_t *par) {
     MC_CHECK(atomic_fetch_add_explicit(&running, 1, memory_order_relaxed) < rec->num_threads);
     atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
     sleeper_of(arg)->rests = true;
-    dtp_resume(dtp_sleeper_poke(sleeper_of(arg)));
+    dtp_resume(dtp_sleeper_wake(sleeper_of(arg)));
 }
 static void lender(void *arg) {
     static _Atomic uint32_t never;
@@ -182,7 +182,7 @@ static void setup(int tickets, int clients, void (*other)(void *)) {
 static void end(void) {
     MC_CHECK(rec->adm == 0 && rec->lent == 0 && rec->wants_back == 0 && !rec->n_waiting &&
              !dtp_fifo_first(rec));
-    MC_CHECK(!(rec->loop[0].door & DTP_DOOR_ATTENTION));
+    MC_CHECK(!(rec->loop[0].open_loops & DTP_LOOPS_ATTENTION));
 }
 static void lenders(int n, int tickets, int clients, void (*other)(void *)) {
     n_lenders = n;

@@ -6,8 +6,8 @@
 #include "threading/pools/pool.h"
 
 void dtp_queue_rest(const dtp_share_t *share) {
-    _Atomic uint32_t bell = 0;
-    dtp_sleep_or_rest(share, &bell, 0, 1, -1, true);
+    _Atomic uint32_t wake_word = 0;
+    dtp_sleep_or_rest(share, &wake_word, 0, 1, -1, true);
 }
 
 bool dtp_queue_hint(dtp_pending_work_t *work) {

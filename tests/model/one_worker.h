@@ -25,14 +25,14 @@ static __attribute__((unused)) void leave(void) {
 static __attribute__((unused)) void worker(void *arg) {
     (void)arg;
     for (;;) {
-        uint32_t bell = atomic_load_explicit(&worker_bell, memory_order_seq_cst);
+        uint32_t wake_word = atomic_load_explicit(&worker_bell, memory_order_seq_cst);
         bool held = false;
         if (dtp_run_pending(rec, &held)) {
             mc_hit("the worker ran pending work");
             continue;
         }
         if (!atomic_load_explicit(&left, memory_order_acquire)) return;
-        dtp_futex_wait(&worker_bell, bell, -1);
+        dtp_futex_wait(&worker_bell, wake_word, -1);
     }
 }
 

@@ -1,5 +1,5 @@
 /* Loops, tickets, tasks, sleeping workers and events of the built-in pool under preemption at every delicate
- * step (DTP_JOLT), and with one rule broken at a time (DTP_BREAK_*). Usage: pool_stress ROUNDS [--broken]. */
+ * step (DTP_PREEMPT_POINT), and with one rule broken at a time (DTP_BREAK_*). Usage: pool_stress ROUNDS [--broken]. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Streams and events under preemption at every delicate step (DTP_JOLT), and with one rule broken at a time
+/* Streams and events under preemption at every delicate step (DTP_PREEMPT_POINT), and with one rule broken at a time
  * (DTP_BREAK_QUEUE_*). Loops, runs, tasks and events on their own: pool_stress.c. */
 #include <pthread.h>
 #include <stdatomic.h>

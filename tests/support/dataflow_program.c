@@ -50,7 +50,7 @@ static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_instance_t *instance, uint3
     if (p->countdown > 0 && atomic_fetch_sub(&p->countdown, 1) == 1) {
         if (p->fire_cancel) {
             atomic_store(&p->cancel, 1);
-            (void)dtp_sleeper_poke(&p->sleeper); /* as who fires a token does */
+            (void)dtp_sleeper_wake(&p->sleeper); /* as who fires a token does */
         } else status = dnnl_tp_runtime_error;
     }
     if (r->nvars) { /* EXIT */
@@ -204,7 +204,7 @@ static bool run(dataflow_program_t *p, const dtp_parallel_t *par, dnnl_tp_status
     if (!par) par = &alone;
     if (!p->sleeper.rests) begin(p, par);
     while ((p->sleeper.rests = !dtp_dataflow_go(p->state, par)) && !p->opts.rests)
-        dtp_sleep_until_poked(&p->sleeper);
+        dtp_sleep_until_woken(&p->sleeper);
     if (p->sleeper.rests) return false;
     *status = dtp_dataflow_end(p->state, &p->result);
     return true;

@@ -1,4 +1,4 @@
-/* Forced preemption: DTP_JOLT_FN=dataflow_jolt calls this at every arrival of the dataflow engine; defined once per
+/* Forced preemption: DTP_PREEMPT_FN=dataflow_jolt calls this at every arrival of the dataflow engine; defined once per
  * program, by including this. */
 #ifndef TESTS_SUPPORT_JOLT_H
 #define TESTS_SUPPORT_JOLT_H

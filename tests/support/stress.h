@@ -1,4 +1,4 @@
-/* Stress programs: preemption at every delicate step (DTP_JOLT), and builds with one rule broken
+/* Stress programs: preemption at every delicate step (DTP_PREEMPT_POINT), and builds with one rule broken
  * (DTP_BREAK_*), which `--broken` must find out: by a wrong value, a crash or a hang. */
 #ifndef TESTS_SUPPORT_STRESS_H
 #define TESTS_SUPPORT_STRESS_H

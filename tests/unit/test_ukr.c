@@ -82,7 +82,7 @@ static void check_tile(const case_t *c) {
                         .ntap = ntap,
                         .k = k,
                         .nblk = c->nblk,
-                        .flags = c->flags | (c->past ? DTP_UKR_PAST : 0),
+                        .flags = c->flags | (c->past ? DTP_UKR_STREAM : 0),
                         .add_scale = 0.5f,
                         .floor = (float)(c->k % 3) - 1,
                         .cap = 3};

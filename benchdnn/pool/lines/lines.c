@@ -102,7 +102,7 @@ static const char *name_of(const line_t *l) {
         return (at - base) % sizeof(dtp_shared_loop_t) < LINE ? (at - base) / sizeof(dtp_shared_loop_t)
                                                                     ? "shared loop k: word"
                                                                     : "shared loop 0: word, door"
-                                                              : "shared loop: slots, bell";
+                                                              : "shared loop: slots, wake word";
     const char *name = l->what;
     if (at >= base && at < base + sizeof *rec)
         for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)

@@ -142,7 +142,7 @@ struct dnnl_tp_engine {
 
 /* Whether so many bytes, which a primitive reads and writes, would not stay in the caches until its result is read:
  * then results may be stored past them. */
-static inline bool dtp_past_caches(double bytes, int64_t l3_bytes) { return bytes > 0.5 * (double)l3_bytes; }
+static inline bool dtp_exceeds_caches(double bytes, int64_t l3_bytes) { return bytes > 0.5 * (double)l3_bytes; }
 
 /* Engine kinds of this build (src/engines.c). */
 const dtp_engine_vtbl_t *dtp_engine_vtbl(dnnl_tp_engine_kind_t kind);
@@ -189,7 +189,7 @@ typedef struct dtp_stream_vtbl {
      * in both cases, end, whose status is the item's (ignored if skipped; with the last error set), and which
      * is the last to use arg. The event is done after the host's run_end is. On a synchronous stream all of
      * it happens before the call returns. On failure nothing is called. A run that rests when fn returns
-     * (threading/base/sleeper.h) is not over: fn is called again when it has been poked, then end.
+     * (threading/base/sleeper.h) is not over: fn is called again when it has been woken, then end.
      * Where the host submits the steps of runs, fn is NULL: end alone is called, behind them. */
     dnnl_tp_status_t (*submit_run)(dnnl_tp_stream_t stream, const struct dtp_stream_run *run,
                                    dnnl_tp_event_t *event);

@@ -132,7 +132,7 @@ static dnnl_tp_status_t concat_pd_init(dtp_pd_t *pd) {
     plan->runs = make_runs(plan, pd);
     if (plan->runs) {
         plan->stream =
-            dtp_past_caches(2.0 * (double)plan->rows * (double)plan->row_bytes, pd->engine->l3_bytes);
+            dtp_exceeds_caches(2.0 * (double)plan->rows * (double)plan->row_bytes, pd->engine->l3_bytes);
         return dnnl_tp_success;
     }
     DTP_DISPATCH(starts_fit(op, &op->dst), UNSUPPORTED_LAYOUT);

@@ -30,7 +30,7 @@ static dnnl_tp_status_t resolve_innermost(dtp_md_t *md, int grouped) {
 /* True where kernels for few columns take fewer steps than column panels. A run of k-steps is a row of the kernel, if the pixels of
  * src and those of the weights lie side by side, else an element of the kernel. */
 enum { FEW_LANES_ADDED = 5 /* steps that the end of a sum takes */ };
-static bool takes_few(const dtp_convolution_desc_t *d, const dtp_ukr_few_t *few) {
+static bool takes_few(const dtp_convolution_desc_t *d, const dtp_ukr_k_lanes_t *few) {
     const int grouped = dtp_conv_grouped(d), last = d->wei.ndims - 1;
     const int64_t groups = dtp_conv_groups(d), ic = d->src.dims[1] / groups, oc = d->dst.dims[1] / groups;
     const dtp_md_t *src = &d->src, *wei = &d->wei;

@@ -115,7 +115,7 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
     p->bia_0 = d->bia.offset0;
     const double bytes = (double)dtp_md_nelems(&d->src) * (double)p->src_bytes +
                          (double)dtp_md_nelems(&d->dst) * (double)p->dst_bytes;
-    p->big = dtp_past_caches(bytes, pd->engine->l3_bytes);
+    p->big = dtp_exceeds_caches(bytes, pd->engine->l3_bytes);
     p->stream =
         p->big && !p->tiled && dt == f32 && (p->dst_x[1] | p->dst_x[2] | a->channels) % DTP_DW_PANEL == 0;
     return dnnl_tp_success;

@@ -13,7 +13,7 @@
  * copied with a zero behind them. A first layer with an odd number is folded instead: pairs run through the pixels of a row
  * of the kernel, and only the last k-step of a row may be a half one. Its weights are Ohwi16o, and come in pairs twice.
  *
- * Where few output channels would leave most lanes of a column panel empty, lanes run along k (dtp_ukr_few_t): weights are Ohwi
+ * Where few output channels would leave most lanes of a column panel empty, lanes run along k (dtp_ukr_k_lanes_t): weights are Ohwi
  * (of groups gOhwi), a panel is one channel.
  *
  * nChw16c and OIhw16i16o are read in place as well: their blocks of 16 input channels are further elements of the
@@ -33,7 +33,7 @@ typedef struct {
     const dtp_ukr_set_t *ukr, *f32; /* f32: for finished tiles */
     int64_t elem;                   /* bytes of an element of src and weights */
     const dtp_vops_t *vops;
-    const dtp_ukr_few_t *few; /* not NULL: taken instead of ukr */
+    const dtp_ukr_k_lanes_t *few; /* not NULL: taken instead of ukr */
     dtp_window_t win[3];
     int64_t images, groups, ic, oc; /* channels of a group */
     int64_t steps;                  /* k-steps of a group's input channels */
@@ -64,7 +64,7 @@ typedef struct {
     int64_t passes, pass_elements;
     int64_t npanels;
     int nv;    /* column panels of a strip */
-    bool past; /* whole lines of dst go past the caches, where they begin at lines */
+    bool stream_c; /* whole lines of dst go past the caches, where they begin at lines */
     bool half; /* the last column panel, of which half is empty, and the one before are a strip */
     int64_t line_chunks, row_chunks; /* chunks of a group: of lines of output pixels, of parts of a line */
     int64_t panel_parts;

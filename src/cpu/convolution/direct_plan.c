@@ -101,14 +101,14 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
     p->alone = threads < 2 || p->units < 2 || ns < ALONE_NS;
 }
 
-static bool goes_past(const dtp_conv_direct_t *p, const dtp_pd_t *pd) {
+static bool streams_dst(const dtp_conv_direct_t *p, const dtp_pd_t *pd) {
     double src = (double)(p->images * p->groups * p->steps), dst = (double)(p->images * p->groups * p->oc);
     for (int i = 0; i < 3; ++i) {
         src *= (double)p->win[i].in;
         dst *= (double)p->win[i].out;
     }
     const int64_t strides = p->dst_n | p->dst_p | p->dst_x[0] | p->dst_x[1] | p->dst_x[2];
-    return dtp_past_caches((src + dst) * DTP_UKR_STEP_BYTES, pd->engine->l3_bytes) && !p->few && !p->tiled &&
+    return dtp_exceeds_caches((src + dst) * DTP_UKR_STEP_BYTES, pd->engine->l3_bytes) && !p->few && !p->tiled &&
            p->passes == 1 && !p->fused.add_is_c && !p->fused.act && p->dst_dt == dnnl_tp_f32 &&
            p->oc % DTP_UKR_PANEL == 0 && strides % DTP_CACHE_LINE == 0;
 }
@@ -149,7 +149,7 @@ void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
         p->max_classes = dtp_min64(p->max_classes * dtp_min64(segments, p->max_rows), p->max_rows);
     }
     plan_split(p, pd);
-    p->past = goes_past(p, pd);
+    p->stream_c = streams_dst(p, pd);
     const int64_t tables = 3 * p->max_rows * (int64_t)sizeof(int64_t);
     p->at_classes = dtp_round_up(tables, DTP_CACHE_LINE);
     p->at_taps =

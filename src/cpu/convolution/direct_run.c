@@ -15,7 +15,7 @@ typedef struct {
     char *dst;
     const char *bias, *add;
     bool add_is_c;
-    uint32_t past; /* DTP_UKR_PAST or 0 */
+    uint32_t stream_c; /* DTP_UKR_STREAM or 0 */
     const dtp_share_t *stop;
 } conv_run_t;
 
@@ -237,7 +237,7 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
             u.c = run->dst + k->group * p->dst_g + p0 * p->dst_p;
             u.row_c = k->row_c + c->row0;
             if (last) {
-                u.flags |= p->fused.flags | run->past;
+                u.flags |= p->fused.flags | run->stream_c;
                 u.floor = p->fused.floor;
                 u.cap = p->fused.cap;
                 if (run->bias) u.bias = run->bias + channel * dtp_ukr_bias_bytes(u.flags);
@@ -444,7 +444,7 @@ void dtp_conv_direct_run(const dtp_conv_direct_t *p, const dtp_pd_t *pd, const d
         run.add = (const char *)ctx->ptr[p->fused.add_arg] + p->fused.add_offset * bytes;
         run.add_is_c = run.add == run.dst; /* partial sums would overwrite it */
     }
-    run.past = p->past && !run.add_is_c && (uintptr_t)run.dst % DTP_CACHE_LINE == 0 ? DTP_UKR_PAST : 0;
+    run.stream_c = p->stream_c && !run.add_is_c && (uintptr_t)run.dst % DTP_CACHE_LINE == 0 ? DTP_UKR_STREAM : 0;
     if (p->packs_src) {
         run.src = ctx->scratch;
         const int64_t lines = p->images * p->win[0].in * p->win[1].in;

@@ -474,7 +474,7 @@ bool dtp_program_cut(dtp_program_t *m, const dtp_pd_t *pd, const dtp_md_t *const
         dtp_boxes_order(b, m->nops, 0);
         if (i >= n && (b->nd == 0 || b->n[b->nd - 1] != tail_n || b->s[b->nd - 1][0] != 1)) fd = -1;
     }
-    m->stream = dtp_past_caches(touched_bytes(m, box, n + tail), pd->engine->l3_bytes);
+    m->stream = dtp_exceeds_caches(touched_bytes(m, box, n + tail), pd->engine->l3_bytes);
     m->cast = find_cast(m, box, n + tail);
     m->fused = find_affine(m, box, n + tail);
     if (!m->fused) m->fused = find_colours(m, box, n + tail);

@@ -87,7 +87,7 @@ static dnnl_tp_status_t eltwise_init(dtp_pd_t *pd) {
     plan->n = plan->linear ? dtp_md_nelems_padded(&d->dst) : dtp_md_nelems(&d->dst);
     plan->zero_pad = padded && (!plan->linear || plan->po.len || !eltwise_zero_to_zero(plan));
     int64_t bytes = plan->n * (int64_t)(dtp_type_size(st) + dtp_type_size(dt));
-    plan->big = dtp_past_caches((double)bytes, pd->engine->l3_bytes);
+    plan->big = dtp_exceeds_caches((double)bytes, pd->engine->l3_bytes);
     dtp_pd_book(pd, 0, plan->direct ? 0 : UNIT * sizeof(float));
     double ns = eltwise_cost(d->alg) + .02 * (double)plan->po.len;
     if (!(isa & DTP_ISA_AVX512)) ns *= isa & DTP_ISA_AVX2 ? 2 : 20;

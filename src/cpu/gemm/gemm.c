@@ -47,7 +47,7 @@ typedef struct {
     const dtp_share_t *stop; /* of the run, or NULL */
     int64_t unseen;          /* work (rows x column panels x k) since the last look at it */
     bool over;
-    uint32_t past; /* DTP_UKR_PAST or 0 */
+    uint32_t stream_c; /* DTP_UKR_STREAM or 0 */
 } gemm_slot_t;
 
 /* After each strip: is the run over? */
@@ -123,7 +123,7 @@ static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
     u->bias = NULL;
     u->add = NULL;
     if (last_pass) {
-        u->flags |= g->flags | s->past;
+        u->flags |= g->flags | s->stream_c;
         u->floor = g->floor;
         u->cap = g->cap;
         if (g->has_bias) u->bias = s->p.bias + col0 * dtp_ukr_bias_bytes(g->flags);
@@ -242,7 +242,7 @@ static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
                     gemm_b_of(s, &u, p, next, q0, k0, c == 0);
                     u.a = g->a_form == DTP_GEMM_A_DIRECT ? s->p.a + r0 * g->sam + k0 * 4 : s->a_buf;
                     u.lda = g->a_form == DTP_GEMM_A_DIRECT ? g->sam : s->a_ld;
-                    u.pf_rows = g->far_a && p == q0;
+                    u.pf_rows = g->prefetch_a && p == q0;
                     /* After the last strip: the first, for the next rows or the next pass; else what follows
                      * B.
                      */
@@ -296,7 +296,7 @@ static void gemm_block_tiled(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0,
                 if (g->a_form == DTP_GEMM_A_DIRECT) {
                     u.a = s->p.a + r0 * g->sam + k0 * 4;
                     u.lda = g->sam;
-                    u.pf_rows = g->far_a && panel0 == s0;
+                    u.pf_rows = g->prefetch_a && panel0 == s0;
                 } else {
                     if (panel0 == s0 || g->kc < g->k) gemm_pack_a(s, r0, rows, k0, u.k);
                     u.a = s->a_buf;
@@ -346,7 +346,7 @@ static inline void gemm_slot_init(gemm_slot_t *s, const gemm_run_t *run, int slo
     s->unseen = 0;
     s->over = false;
     const bool reads_c = g->has_add && s->p.add == s->p.c;
-    s->past = g->past && !reads_c && (uintptr_t)s->p.c % DTP_CACHE_LINE == 0 ? DTP_UKR_PAST : 0;
+    s->stream_c = g->stream_c && !reads_c && (uintptr_t)s->p.c % DTP_CACHE_LINE == 0 ? DTP_UKR_STREAM : 0;
 }
 
 static void gemm_to_batch(gemm_slot_t *s, const gemm_run_t *run, int64_t batch) {

@@ -95,8 +95,8 @@ typedef struct {
     enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
     bool along_rows; /* few rows of a large row-major B: the next strip is prefetched */
     bool b_copy;     /* the first row block of a strip packs it */
-    bool far_a;      /* dense rows beyond the second-level cache: the first strip fetches them */
-    bool past;       /* whole lines of C go past the caches, where they begin at lines */
+    bool prefetch_a;      /* dense rows beyond the second-level cache: the first strip fetches them */
+    bool stream_c;       /* whole lines of C go past the caches, where they begin at lines */
     int nv;          /* column panels per strip */
     bool half;       /* the last column panel, of which half is empty, and the one before are a strip */
     int64_t a_bytes, b_bytes; /* of a slot's scratch; then the tile */

@@ -180,9 +180,9 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
                  read_ns = 4 * kn * matrices / B_BYTES_PER_NS;
     const double ns = (flops_ns > read_ns ? flops_ns : read_ns) + 1;
     const bool large_a = k * 4 > g->l2_bytes / m;
-    g->far_a = large_a && g->a_form == DTP_GEMM_A_DIRECT && g->b_form == DTP_GEMM_B_PACKED &&
+    g->prefetch_a = large_a && g->a_form == DTP_GEMM_A_DIRECT && g->b_form == DTP_GEMM_B_PACKED &&
                g->sam == k * 4 && g->kc >= k;
-    g->past = g->l3_bytes && dtp_past_caches((double)m * (double)(k + n) * 4, g->l3_bytes) &&
+    g->stream_c = g->l3_bytes && dtp_exceeds_caches((double)m * (double)(k + n) * 4, g->l3_bytes) &&
               g->batches == 1 && !g->tiled && g->way == DTP_GEMM_TILES && g->kc >= k && !g->add_is_c &&
               !g->act && !(g->flags & DTP_UKR_C_BF16) && n % DTP_UKR_PANEL == 0 &&
               g->scm % DTP_CACHE_LINE == 0;

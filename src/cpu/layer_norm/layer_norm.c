@@ -75,7 +75,7 @@ static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd) {
                        (!plan->has_scale || d->scale.data_type == dnnl_tp_f32) &&
                        (!plan->has_shift || d->shift.data_type == dnnl_tp_f32);
     plan->inline_rows = plain ? plan->grain : -1;
-    plan->big = plain && dtp_past_caches(2.0 * sizeof(float) * (double)plan->rows * (double)plan->n,
+    plan->big = plain && dtp_exceeds_caches(2.0 * sizeof(float) * (double)plan->rows * (double)plan->n,
                                          pd->engine->l3_bytes);
     return dnnl_tp_success;
 }

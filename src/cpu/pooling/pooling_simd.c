@@ -96,7 +96,7 @@ static bool pool_is_large(const dtp_pd_t *pd) {
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
     const double src = sizeof(float) * (double)dtp_md_nelems(&d->src),
                  dst = sizeof(float) * (double)dtp_md_nelems(&d->dst);
-    return dtp_past_caches(src + dst, pd->engine->l3_bytes) && dst > (double)pd->engine->l2_bytes;
+    return dtp_exceeds_caches(src + dst, pd->engine->l3_bytes) && dst > (double)pd->engine->l2_bytes;
 }
 
 /* Whether rows of each unit begin with a cache line of dst, and so do their pixels. */

@@ -190,7 +190,7 @@ static dnnl_tp_status_t simd_pd_init(dtp_pd_t *pd) {
     }
     const double bytes = (double)dtp_md_nelems(&d->src) * (double)dtp_type_size(p->sdt) +
                          (double)dtp_md_nelems(&d->dst) * (double)dtp_type_size(p->ddt);
-    const bool big = dtp_past_caches(bytes, pd->engine->l3_bytes);
+    const bool big = dtp_exceeds_caches(bytes, pd->engine->l3_bytes);
     p->stream = !p->planes && p->sum == 0.f && p->ddt == dnnl_tp_f32 && p->dst_direct && !p->po.len &&
                 (p->block | p->dst.s[COLUMNS]) % DTP_RESAMPLING_LANES == 0 && big;
     p->ragged = copies && !p->planes && p->ddt == dnnl_tp_f32 && p->block % DTP_RESAMPLING_LANES != 0 &&

@@ -47,7 +47,7 @@ static dnnl_tp_status_t sum_pd_init(dtp_pd_t *pd) {
         /* Zeros of the padding sum up to zeros. */
         plan->nelems = dtp_md_nelems_padded(&op->dst);
         double bytes = (double)plan->nelems * (double)dtp_type_size(op->dst.data_type) * (op->n + 1);
-        plan->stream = dtp_past_caches(bytes, pd->engine->l3_bytes);
+        plan->stream = dtp_exceeds_caches(bytes, pd->engine->l3_bytes);
         if (op->n == 2 && scale[0] == 1.f && scale[1] == 1.f && op->src[0].data_type == op->dst.data_type &&
             op->src[1].data_type == op->dst.data_type)
             plan->pair = dtp_program_fused(isa, op->dst.data_type, dnnl_tp_binary_add);

@@ -39,7 +39,7 @@ enum {
     DTP_UKR_HALF = 128, /* A's last k-step of each tap is its first element alone */
     /* Lines of C, which are whole and aligned, may be stored past the caches; not with ACC. The stores are done when the
      * kernel returns. */
-    DTP_UKR_PAST = 256,
+    DTP_UKR_STREAM = 256,
     DTP_UKR_TYPES = DTP_UKR_C_BF16 | DTP_UKR_ADD_BF16 | DTP_UKR_BIAS_BF16
 };
 
@@ -109,8 +109,8 @@ typedef void (*dtp_ukr_fn_t)(const dtp_ukr_args_t *u);
 typedef struct {
     int lanes, columns; /* that a vector has; that a strip may have */
     dtp_ukr_fn_t tile[DTP_UKR_FEW + 1];
-} dtp_ukr_few_t;
-extern const dtp_ukr_few_t dtp_ukr_few__avx512, dtp_ukr_few__avx2;
+} dtp_ukr_k_lanes_t;
+extern const dtp_ukr_k_lanes_t dtp_ukr_few__avx512, dtp_ukr_few__avx2;
 
 /* Kernels of one instruction set and pair of types. */
 typedef struct {
@@ -130,7 +130,7 @@ typedef struct {
     dtp_ukr_fn_t half[DTP_UKR_HALF_ROWS + 1];
     int elems;                /* of a k-step */
     bool is_bf16;             /* takes DTP_UKR_*_BF16 */
-    const dtp_ukr_few_t *few; /* NULL: none */
+    const dtp_ukr_k_lanes_t *few; /* NULL: none */
     /* Without the functions that follow rows of A must be dense and whole k-steps, and B packed. k is in elements; what
      * the last k-step lacks becomes zero.
      * dst[n / 16][k-steps][16] = src, n and k unbounded, tails of the last column panel zero, column panels bs bytes

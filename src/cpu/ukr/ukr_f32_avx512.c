@@ -172,7 +172,7 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
     char *base_c = u->c;
     const int64_t *row_a = u->row_a, *row_c = u->row_c;
     const bool acc = u->flags & DTP_UKR_ACC, first = u->flags & DTP_UKR_RELU_FIRST,
-               more = acc || first || add, past = WAY != PLAIN && u->flags & DTP_UKR_PAST;
+               more = acc || first || add, stream_c = WAY != PLAIN && u->flags & DTP_UKR_STREAM;
     const float *bias = u->bias ? u->bias : nothing;
     ends_t ends = {first ? 0 : -__builtin_inff(), add ? u->add_scale : 0,
                    u->flags & DTP_UKR_FLOOR ? u->floor : -__builtin_inff(),
@@ -180,7 +180,7 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         if (HOW & FETCHED) {
             if (add) fetch_rows(MR, NV, add, u->row_add ? u->row_add + blk * MR : NULL, u->ldadd);
-            if (!past) fetch_rows(MR, NV, base_c, row_c, u->ldc);
+            if (!stream_c) fetch_rows(MR, NV, base_c, row_c, u->ldc);
         }
         __m512 c[MAX_ACC];
         UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
@@ -243,7 +243,7 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
             UNROLL for (int j = 0; j < NV; j++) v[j] = LOAD(j, bias);
             UNROLL for (int i = 0; i < MR * NV; i++) c[i] =
                 _mm512_min_ps(hi, _mm512_max_ps(lo, _mm512_add_ps(c[i], v[i % NV])));
-            if (past) {
+            if (stream_c) {
                 UNROLL for (int i = 0; i < MR * NV; i++)
                     _mm512_stream_ps((float *)(void *)cr[i / NV] + 16 * (i % NV), c[i]);
                 continue;
@@ -261,13 +261,13 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
                 __m512 x = _mm512_add_ps(_mm512_add_ps(c[i * NV + j], LOAD(j, old)), LOAD(j, bias));
                 x = _mm512_fmadd_ps(s, LOAD(j, from), _mm512_max_ps(least, x));
                 x = _mm512_min_ps(hi, _mm512_max_ps(lo, x));
-                if (past) _mm512_stream_ps((float *)(void *)cr[i] + 16 * j, x);
+                if (stream_c) _mm512_stream_ps((float *)(void *)cr[i] + 16 * j, x);
                 else STORE(j, cr[i], x);
             }
         }
         if (add && !row_add) add += MR * u->ldadd;
     }
-    if (past) _mm_sfence();
+    if (stream_c) _mm_sfence();
 }
 #undef LOAD
 #undef STORE

@@ -268,7 +268,7 @@ typedef struct {
     const dtp_parallel_t *par;      /* threads; num_threads 1: this thread alone */
     const _Atomic uint32_t *cancel; /* not 0: cancelled; NULL: never */
     int64_t deadline_ns;            /* CLOCK_MONOTONIC, 0: none */
-    /* dtp_share_here of other threads' work in this run. With nodes that may be pending: its sleeper is poked when
+    /* dtp_share_here of other threads' work in this run. With nodes that may be pending: its sleeper is woken when
      * one comes back. */
     const dtp_share_t *share;
     /* The run is over and nodes are away: those for whose return nobody has to wait are to be returned. Called by
@@ -310,7 +310,7 @@ dnnl_tp_status_t dtp_dataflow_run(const dtp_dataflow_plan_t *plan, dtp_dataflow_
                                   const dtp_dataflow_args_t *args, dtp_dataflow_result_t *result);
 /* The same in parts, for programs with nodes that may be pending: begin; go until it says true, by one thread at a
  * time, which may be another one every time, with the par that it has then; end. False: everything left waits for
- * nodes that are away, and go should be called again when the sleeper of args.share was poked. args.ctx lives until
+ * nodes that are away, and go should be called again when the sleeper of args.share was woken. args.ctx lives until
  * the end. */
 void dtp_dataflow_begin(const dtp_dataflow_plan_t *plan, dtp_dataflow_state_t *state,
                         const dtp_dataflow_args_t *args);

@@ -161,11 +161,11 @@ static void session_leave(dtp_session_t *s, uint32_t entered) {
         if (atomic_compare_exchange_weak_explicit(&s->active, &active, active - 1, memory_order_release,
                                                   memory_order_relaxed))
             return;
-    /* Closed: once the last one has left, who closes may free the session before the bell is rung. */
+    /* Closed: once the last one has left, who closes may free the session before the wake word is changed. */
     dtp_object_retain(s);
     if (dtp_session_count(atomic_fetch_sub_explicit(&s->active, 1, memory_order_acq_rel)) == 1) {
-        atomic_fetch_add_explicit(&s->closers_bell, 1, memory_order_release);
-        dtp_futex_wake(&s->closers_bell, INT_MAX);
+        atomic_fetch_add_explicit(&s->closers_wake_word, 1, memory_order_release);
+        dtp_futex_wake(&s->closers_wake_word, INT_MAX);
     }
     dtp_object_release(s);
 }
@@ -186,12 +186,12 @@ static dnnl_tp_status_t close_session(dtp_session_t *s) {
     atomic_fetch_or_explicit(&s->active, DTP_SESSION_CLOSED, memory_order_acq_rel);
     DTP_TRY(dnnl_tp_cancel_fire(s->cancel));
     for (;;) {
-        uint32_t bell = atomic_load_explicit(&s->closers_bell, memory_order_acquire);
+        uint32_t wake_word = atomic_load_explicit(&s->closers_wake_word, memory_order_acquire);
         if (!dtp_session_count(atomic_load_explicit(&s->active, memory_order_acquire)))
             return dnnl_tp_success;
         if (dtp_thread_is_inside() || dtp_share_here) /* in a run that is on its caller alone */
             return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
-        dtp_futex_wait(&s->closers_bell, bell, -1);
+        dtp_futex_wait(&s->closers_wake_word, wake_word, -1);
     }
 }
 

@@ -85,7 +85,7 @@ struct dnnl_tp_session {
     dnnl_tp_trace_t trace;   /* retained, or NULL */
 
     _Alignas(DTP_NO_SHARE) _Atomic int64_t active;
-    _Atomic uint32_t closers_bell;
+    _Atomic uint32_t closers_wake_word;
     _Atomic uint64_t runs, clock;
     _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* buckets, counts */
     int nentries;

@@ -76,7 +76,7 @@ dnnl_tp_status_t dtp_gpu_ours(const dtp_gpu_t *gpu) {
 
 dnnl_tp_status_t dtp_gpu_enter(dtp_gpu_t *gpu) {
     if (DTP_UNLIKELY(atomic_load_explicit(&gpu->poisoned, memory_order_acquire))) return dtp_gpu_poison(gpu);
-    if (DTP_UNLIKELY(dtp_thread_is_lent))
+    if (DTP_UNLIKELY(dtp_thread_is_borrowed))
         return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK,
                         "called from a callback of the GPU's driver");
     DTP_TRY(dtp_gpu_ours(gpu));
@@ -84,7 +84,7 @@ dnnl_tp_status_t dtp_gpu_enter(dtp_gpu_t *gpu) {
 }
 
 bool dtp_gpu_enter_to_free(dtp_gpu_t *gpu) {
-    if (dtp_thread_is_lent || dtp_gpu_ours(gpu)) return false;
+    if (dtp_thread_is_borrowed || dtp_gpu_ours(gpu)) return false;
     return gpu->cu->cuCtxPushCurrent(gpu->ctx) == DTP_CU_SUCCESS ||
            gpu->cu->cuCtxPushCurrent(gpu->ctx) == DTP_CU_SUCCESS;
 }
@@ -225,7 +225,7 @@ static dnnl_tp_status_t acquire_device(dtp_gpu_t **gpu, size_t index) {
 /* The last engine closes it. */
 static void release_device(dtp_gpu_t *gpu, size_t index) {
     pthread_mutex_lock(&devices_lock);
-    const bool last = --gpu->engines == 0, later = last && dtp_thread_is_lent;
+    const bool last = --gpu->engines == 0, later = last && dtp_thread_is_borrowed;
     if (last) devices[index] = NULL;
     if (later) {
         gpu->next_closing = closing;

@@ -317,10 +317,10 @@ void dtp_gpu_line_passed(dtp_gpu_line_t *line, uint64_t seq) {
 /* The driver's host function behind a mark. */
 static void heard(void *arg) {
     mark_t *m = arg;
-    dtp_thread_is_lent = true;
+    dtp_thread_is_borrowed = true;
     dtp_gpu_line_passed(m->line, m->seq);
     callback_is_over(m);
-    dtp_thread_is_lent = false;
+    dtp_thread_is_borrowed = false;
 }
 
 /* ---- Looking and waiting ----------------------------------------------------------------------------- */
@@ -414,7 +414,7 @@ static dnnl_tp_status_t wait_for_mark(dtp_gpu_line_t *line, mark_t *m, int64_t u
 dnnl_tp_status_t dtp_gpu_line_wait(dtp_gpu_line_t *line, uint64_t seq, int64_t until_ns) {
     dnnl_tp_status_t status = dtp_gpu_ours(line->gpu);
     for (int looks = 0; !status && atomic_load(&line->completed) < seq;) {
-        if (dtp_chain_top || dtp_thread_is_lent)
+        if (dtp_chain_top || dtp_thread_is_borrowed)
             return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
         if (looks && until_ns != INT64_MAX && dtp_now_ns() >= until_ns)
             return dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "work of the stream is left");

@@ -155,7 +155,7 @@ void *dtp_gpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed) {
 void dtp_gpu_free(dnnl_tp_engine_t engine, void *handle) {
     dtp_gpu_t *gpu = dtp_gpu_of(engine)->gpu;
     if (!handle) return;
-    if (dtp_thread_is_lent) {
+    if (dtp_thread_is_borrowed) {
         free_later(dtp_gpu_of(engine), handle);
         return;
     }
@@ -177,7 +177,7 @@ static void end_blocks(dtp_gpu_engine_t *e, dtp_gpu_block_t **list, bool gives) 
 void dtp_gpu_blocks_destroy(dtp_gpu_engine_t *e) {
     const bool enters = e->gpu && dtp_gpu_enter_to_free(e->gpu),
                gives =
-                   enters || (e->gpu && e->allocator.free && !dtp_thread_is_lent && !dtp_gpu_ours(e->gpu));
+                   enters || (e->gpu && e->allocator.free && !dtp_thread_is_borrowed && !dtp_gpu_ours(e->gpu));
     for (int i = 0; i < 1 << DTP_GPU_BLOCK_BITS; ++i) end_blocks(e, &e->blocks[i], gives);
     end_blocks(e, &e->freed, gives);
     if (enters) dtp_gpu_leave(e->gpu);

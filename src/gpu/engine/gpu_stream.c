@@ -344,7 +344,7 @@ static dnnl_tp_status_t gpu_close(dnnl_tp_stream_t stream) {
     enum { TRIES = 3 }; /* of a driver that lacks memory */
     dtp_gpu_line_t *line = line_of(stream);
     dnnl_tp_status_t status = dnnl_tp_runtime_error;
-    if (dtp_thread_is_lent)
+    if (dtp_thread_is_borrowed)
         return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK,
                         "called from a callback of the GPU's driver");
     for (int i = 0; i < TRIES && status && status != dnnl_tp_poisoned; ++i) {

@@ -1,6 +1,6 @@
 /* The atomic operations of the executor's engine, the crew, events and queues: C11's under short names, in
  * one place, so that tests/model can put an explorer under the same source (DTP_ATOMICS_HEADER) and stress
- * builds can preempt at every step (DTP_JOLT).
+ * builds can preempt at every step (DTP_PREEMPT_POINT).
  *
  * Memory orders are written as C11 names without the prefix: DTP_LOAD(&x, acquire). DTP_FENCE_SC orders a
  * store before a later load (Dekker); ThreadSanitizer does not know fences, so there it is a
@@ -51,11 +51,11 @@ static inline void dtp_fence_sc(void) {
 #endif
 
 /* A point where a stress build may preempt the thread. */
-#ifdef DTP_JOLT_FN
-void DTP_JOLT_FN(void);
-#define DTP_JOLT() DTP_JOLT_FN()
+#ifdef DTP_PREEMPT_FN
+void DTP_PREEMPT_FN(void);
+#define DTP_PREEMPT_POINT() DTP_PREEMPT_FN()
 #else
-#define DTP_JOLT() ((void)0)
+#define DTP_PREEMPT_POINT() ((void)0)
 #endif
 
 #endif

@@ -21,7 +21,7 @@ typedef struct dtp_share {
         deadline_ns; /* CLOCK_MONOTONIC; from then on whoever claims a chunk sets stop to `late`; 0: never */
     uint32_t late;
     const struct dtp_share *outer; /* of the run whose closure this run is in, or NULL: ends with it */
-    struct dtp_sleeper *sleeper;   /* poked by who sets stop from outside; NULL: nobody does (sleeper.h) */
+    struct dtp_sleeper *sleeper;   /* woken by who sets stop from outside; NULL: nobody does (sleeper.h) */
     int64_t passes_ns; /* about how long the run takes on one thread, if it calls no foreign code; else 0 */
 } dtp_share_t;
 /* Of the innermost run in whose work this thread is (and not as a helper of its loops), or NULL. */

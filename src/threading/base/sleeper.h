@@ -1,13 +1,13 @@
 /* Where the owner of a run is while it cannot go on, and how others make it go on: who ends the run from outside (a
  * token is fired), and who brings something that the run waits for (a pending node, exec/dataflow/run/pending.c).
- * Both write what they bring (a stop word, a list), then poke. The owner
+ * Both write what they bring (a stop word, a list), then wake. The owner
  *
- *   sleeps   on a word: it says where, looks once more, sleeps. A poke changes the word and wakes it
+ *   sleeps   on a word: it says where, looks once more, sleeps. A wake changes the word and wakes it
  *   rests    without a thread: the body of the run has returned, with `rests` set, and holds no ticket and no stack.
  *            A synchronous run then sleeps on its caller's thread (dtp_pool_run_share); an asynchronous one says
- *            what is to be called (dtp_sleeper_rest). Exactly one poke gets that call and makes it, holding no lock
+ *            what is to be called (dtp_sleeper_rest). Exactly one wake gets that call and makes it, holding no lock
  *
- * A poke that does not end a rest is noted (`came`): the next rest ends at once, and the owner looks again. So no poke
+ * A wake that does not end a rest is noted (`came`): the next rest ends at once, and the owner looks again. So no wake
  * is lost, whichever comes first. Invariant: between dtp_sleeper_rest, if it said true, and the call nobody but
  * who got the call may touch the run; so it is there for as long as that takes. */
 #ifndef DTP_THREADING_BASE_SLEEPER_H
@@ -35,7 +35,7 @@ typedef struct dtp_sleeper {
      * there is none. The owner of a synchronous run that rests helps these queues (dtp_queue_rest). */
     struct dnnl_tp_event *(*awaits)(struct dtp_sleeper *sleeper, unsigned turn, bool *several);
 } dtp_sleeper_t;
-/* What who pokes has to call, without locks; fn NULL: nothing. */
+/* What who wakes has to call, without locks; fn NULL: nothing. */
 typedef struct {
     void (*fn)(void *arg);
     void *arg;
@@ -43,8 +43,8 @@ typedef struct {
 static inline void dtp_resume(dtp_resume_t resume) {
     if (resume.fn) resume.fn(resume.arg);
 }
-/* listens: true for the sleep of a resting run: a poke that was noted ends it at once, and stays noted until the
- * owner goes on. Any other sleep keeps the poke for the next rest, because it may be meant for a run that another
+/* listens: true for the sleep of a resting run: a wake that was noted ends it at once, and stays noted until the
+ * owner goes on. Any other sleep keeps the wake for the next rest, because it may be meant for a run that another
  * thread executes. */
 static inline void dtp_sleeper_set(dtp_sleeper_t *sleeper, _Atomic uint32_t *word, uint32_t from, uint32_t to,
                                    bool listens) {
@@ -56,7 +56,7 @@ static inline void dtp_sleeper_set(dtp_sleeper_t *sleeper, _Atomic uint32_t *wor
         atomic_compare_exchange_strong_explicit(word, &from, to, memory_order_seq_cst, memory_order_relaxed);
     dtp_unlock(&sleeper->lock);
 }
-static inline dtp_resume_t dtp_sleeper_poke(dtp_sleeper_t *sleeper) {
+static inline dtp_resume_t dtp_sleeper_wake(dtp_sleeper_t *sleeper) {
     dtp_lock(&sleeper->lock);
     const dtp_resume_t resume = {sleeper->resume, sleeper->arg};
     sleeper->resume = NULL;
@@ -70,7 +70,7 @@ static inline dtp_resume_t dtp_sleeper_poke(dtp_sleeper_t *sleeper) {
     dtp_unlock(&sleeper->lock);
     return resume;
 }
-/* The owner rests. False: somebody has poked meanwhile, and it goes on itself. */
+/* The owner rests. False: somebody has woken meanwhile, and it goes on itself. */
 static inline bool dtp_sleeper_rest(dtp_sleeper_t *sleeper, void (*resume)(void *arg),
                                     bool (*take)(void *arg), void *arg) {
     dtp_lock(&sleeper->lock);
@@ -96,9 +96,9 @@ static inline void dtp_sleeper_wait(dtp_sleeper_t *sleeper, void (*again)(void *
     sleeper->again = again;
     dtp_unlock(&sleeper->lock);
 }
-/* By who has set the stop word, while the run cannot end: as poke, and also where the run waits for a ticket. */
+/* By who has set the stop word, while the run cannot end: as wake, and also where the run waits for a ticket. */
 static inline dtp_resume_t dtp_sleeper_end(dtp_sleeper_t *sleeper) {
-    dtp_resume_t resume = dtp_sleeper_poke(sleeper);
+    dtp_resume_t resume = dtp_sleeper_wake(sleeper);
     if (resume.fn) return resume;
     dtp_lock(&sleeper->lock);
     if (sleeper->take && sleeper->take(sleeper->arg)) resume = (dtp_resume_t){sleeper->again, sleeper->arg};
@@ -112,18 +112,18 @@ static inline void dtp_sleeper_go_on(dtp_sleeper_t *sleeper) {
     sleeper->came = false;
     dtp_unlock(&sleeper->lock);
 }
-/* Has somebody poked since the owner rests? */
+/* Has somebody woken since the owner rests? */
 static inline bool dtp_sleeper_has_come(dtp_sleeper_t *sleeper) {
     dtp_lock(&sleeper->lock);
     const bool came = sleeper->came;
     dtp_unlock(&sleeper->lock);
     return came;
 }
-/* Sleeps until somebody pokes, or has poked before. By the thread that would go on. */
-static inline void dtp_sleep_until_poked(dtp_sleeper_t *sleeper) {
-    _Atomic uint32_t bell = 0;
-    dtp_sleeper_set(sleeper, &bell, 0, 1, true);
-    dtp_futex_wait(&bell, 0, -1);
+/* Sleeps until somebody wakes, or has woken before. By the thread that would go on. */
+static inline void dtp_sleep_until_woken(dtp_sleeper_t *sleeper) {
+    _Atomic uint32_t wake_word = 0;
+    dtp_sleeper_set(sleeper, &wake_word, 0, 1, true);
+    dtp_futex_wait(&wake_word, 0, -1);
     dtp_sleeper_go_on(sleeper);
 }
 /* Does the run of share rest? By who called its body, or before the next call. */
@@ -134,7 +134,7 @@ static inline bool dtp_share_rests(const dtp_share_t *share) {
 /* One sleep of the owner of a run on *word while it is `value`, at most for limit_ns (< 0: none): no longer than
  * the run's deadline; returns at once if the run is over. share NULL: it has no end but its own. */
 static inline void dtp_sleep_or_rest(const dtp_share_t *share, _Atomic uint32_t *word, uint32_t value,
-                                     uint32_t poked, int64_t limit_ns, bool rests) {
+                                     uint32_t woken, int64_t limit_ns, bool rests) {
     if (!share) {
         dtp_futex_wait(word, value, limit_ns);
         return;
@@ -148,13 +148,13 @@ static inline void dtp_sleep_or_rest(const dtp_share_t *share, _Atomic uint32_t 
         }
         if (s->outer && left_ns > LOOK_OUTER_NS) left_ns = LOOK_OUTER_NS;
     }
-    if (share->sleeper) dtp_sleeper_set(share->sleeper, word, value, poked, rests);
+    if (share->sleeper) dtp_sleeper_set(share->sleeper, word, value, woken, rests);
     if (!dtp_share_over(share)) dtp_futex_wait(word, value, left_ns == INT64_MAX ? -1 : left_ns);
     if (share->sleeper) dtp_sleeper_set(share->sleeper, NULL, 0, 0, false);
 }
 static inline void dtp_sleep_unless_over(const dtp_share_t *share, _Atomic uint32_t *word, uint32_t value,
-                                         uint32_t poked, int64_t limit_ns) {
-    dtp_sleep_or_rest(share, word, value, poked, limit_ns, false);
+                                         uint32_t woken, int64_t limit_ns) {
+    dtp_sleep_or_rest(share, word, value, woken, limit_ns, false);
 }
 
 #endif

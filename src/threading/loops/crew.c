@@ -50,7 +50,7 @@ bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants
     r->epoch += DTP_LW_EPOCH;
 #endif
     atomic_store_explicit(&r->word, r->epoch, memory_order_release);
-    if (index) atomic_fetch_or_explicit(&rec->loop[0].door, (uint64_t)1 << index, memory_order_release);
+    if (index) atomic_fetch_or_explicit(&rec->loop[0].open_loops, (uint64_t)1 << index, memory_order_release);
     int cpu = rec->workers ? dtp_this_cpu() : -1;
     if (atomic_load_explicit(&rec->loop[0].cpu, memory_order_relaxed) != cpu)
         atomic_store_explicit(&rec->loop[0].cpu, cpu, memory_order_relaxed);
@@ -106,7 +106,7 @@ bool dtp_crew_is_full(const dtp_crew_t *crew) {
 }
 
 bool dtp_crew_must_leave(const dtp_crew_t *crew) {
-    return atomic_load_explicit(&crew->rec->loop[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
+    return atomic_load_explicit(&crew->rec->loop[0].open_loops, memory_order_relaxed) & DTP_LOOPS_ATTENTION;
 }
 
 bool dtp_crew_has_too_many(const dtp_crew_t *crew) {
@@ -119,8 +119,8 @@ bool dtp_crew_help(dtp_crew_t *crew) {
     if (!team) return false; /* other callers' loops are not ours */
     int own = (int)(crew->loop - rec->loop);
     if (own && dtp_shared_loop_join(rec, &rec->loop[0], team)) return true;
-    uint64_t open = atomic_load_explicit(&rec->loop[0].door, memory_order_acquire);
-    open &= ~(DTP_DOOR_ATTENTION | (uint64_t)1 << own);
+    uint64_t open = atomic_load_explicit(&rec->loop[0].open_loops, memory_order_acquire);
+    open &= ~(DTP_LOOPS_ATTENTION | (uint64_t)1 << own);
     for (; open; open &= open - 1)
         if (dtp_shared_loop_join(rec, &rec->loop[__builtin_ctzll(open)], team)) return true;
     return false;
@@ -143,7 +143,7 @@ void dtp_crew_close(dtp_crew_t *crew) {
     w = 0;
 #endif
     int index = (int)(r - rec->loop);
-    if (index) atomic_fetch_and_explicit(&rec->loop[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
+    if (index) atomic_fetch_and_explicit(&rec->loop[0].open_loops, ~((uint64_t)1 << index), memory_order_relaxed);
     /* A joiner that came meanwhile may have invited others: none is inside and none can come, both at once. */
     do {
         while (dtp_lw_left(w) &&

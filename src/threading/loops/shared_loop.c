@@ -95,7 +95,7 @@ static int loop_claim(dtp_shared_loop_t *r, bool from_front, bool *last) {
         *last = left <= 1;
         if (left == 0) return -1;
         uint64_t next = w - DTP_LW_ONE(LEFT) + (from_front ? DTP_LW_ONE(FRONT) : 0);
-        DTP_JOLT();
+        DTP_PREEMPT_POINT();
 #ifdef DTP_BREAK_LOOP_CLAIM
         w = atomic_load_explicit(&r->word, memory_order_relaxed);
         next = w - DTP_LW_ONE(LEFT) + (from_front ? DTP_LW_ONE(FRONT) : 0);
@@ -128,20 +128,20 @@ static void loop_return_slot(dtp_shared_loop_t *r, int slot) {
 /* ---- Joining ----------------------------------------------------------------------------------------- */
 
 static bool ticket_wanted(const dtp_pool_t *rec) {
-    return atomic_load_explicit(&rec->loop[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
+    return atomic_load_explicit(&rec->loop[0].open_loops, memory_order_relaxed) & DTP_LOOPS_ATTENTION;
 }
 
 static bool others_are_open(const dtp_pool_t *rec, const dtp_shared_loop_t *r) {
     const dtp_shared_loop_t *first = &rec->loop[0];
-    const uint64_t door = atomic_load_explicit(&first->door, memory_order_relaxed) & ~DTP_DOOR_ATTENTION;
-    if (r == first) return door != 0;
-    return (door & ~((uint64_t)1 << (r - first))) ||
+    const uint64_t open_loops = atomic_load_explicit(&first->open_loops, memory_order_relaxed) & ~DTP_LOOPS_ATTENTION;
+    if (r == first) return open_loops != 0;
+    return (open_loops & ~((uint64_t)1 << (r - first))) ||
            dtp_lw_wanted(atomic_load_explicit(&first->word, memory_order_relaxed));
 }
 
 bool dtp_shared_loop_is_wanted(const dtp_pool_t *rec, const dtp_team_t *team) {
     const dtp_shared_loop_t *first = &rec->loop[0];
-    uint64_t open = atomic_load_explicit(&first->door, memory_order_seq_cst) | 1;
+    uint64_t open = atomic_load_explicit(&first->open_loops, memory_order_seq_cst) | 1;
     for (; open; open &= open - 1) {
         const dtp_shared_loop_t *r = &first[__builtin_ctzll(open)];
         const uint64_t w = atomic_load_explicit(&r->word, memory_order_seq_cst);
@@ -157,7 +157,7 @@ static bool wants_helpers(uint64_t w) { return dtp_lw_left(w) && dtp_lw_wanted(w
 static dtp_shared_loop_t *fewest_inside(dtp_pool_t *rec, const dtp_shared_loop_t *r, int below,
                                         bool must_pay) {
     dtp_shared_loop_t *first = &rec->loop[0], *found = NULL;
-    uint64_t open = atomic_load_explicit(&first->door, memory_order_relaxed) | 1;
+    uint64_t open = atomic_load_explicit(&first->open_loops, memory_order_relaxed) | 1;
     if (r) open &= ~((uint64_t)1 << (r - first));
     for (; open; open &= open - 1) {
         dtp_shared_loop_t *q = &first[__builtin_ctzll(open)];
@@ -233,8 +233,8 @@ static bool loop_join(dtp_pool_t *rec, dtp_shared_loop_t *r, const dtp_team_t *t
 
     const uint64_t next = r->n_chunks ? leave_loop(r, last) : leave_crew(r, last);
     if ((next & DTP_LW_WAITING) && dtp_lw_active(next) == 0) {
-        atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
-        dtp_futex_wake(&r->bell, 1);
+        atomic_fetch_add_explicit(&r->wake_word, 1, memory_order_release);
+        dtp_futex_wake(&r->wake_word, 1);
     }
     DTP_COUNT(rec, stolen, (uint64_t)chunks);
     return true;
@@ -245,12 +245,12 @@ bool dtp_shared_loop_join(dtp_pool_t *rec, dtp_shared_loop_t *r, const dtp_team_
 }
 
 bool dtp_shared_loop_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run) {
-    if (!team && (atomic_load_explicit(&rec->loop[0].door, memory_order_relaxed) & ~DTP_DOOR_ATTENTION)) {
+    if (!team && (atomic_load_explicit(&rec->loop[0].open_loops, memory_order_relaxed) & ~DTP_LOOPS_ATTENTION)) {
         dtp_shared_loop_t *r = fewest_inside(rec, NULL, INT_MAX, false);
         if (r && loop_join(rec, r, NULL, 0)) return true;
     }
     if (loop_join(rec, &rec->loop[0], team, run)) return true;
-    uint64_t open = atomic_load_explicit(&rec->loop[0].door, memory_order_acquire) & ~DTP_DOOR_ATTENTION;
+    uint64_t open = atomic_load_explicit(&rec->loop[0].open_loops, memory_order_acquire) & ~DTP_LOOPS_ATTENTION;
     for (; open; open &= open - 1)
         if (loop_join(rec, &rec->loop[__builtin_ctzll(open)], team, run)) return true;
     return false;
@@ -295,18 +295,18 @@ void dtp_shared_loop_wait(dtp_pool_t *rec, dtp_shared_loop_t *r) {
         else if (now > until) break;
     }
     for (;;) {
-        uint32_t bell = atomic_load_explicit(&r->bell, memory_order_acquire);
+        uint32_t wake_word = atomic_load_explicit(&r->wake_word, memory_order_acquire);
         uint64_t w = atomic_load_explicit(&r->word, memory_order_acquire);
         if (dtp_lw_active(w) == 0) return;
         if (!(w & DTP_LW_WAITING) &&
             !atomic_compare_exchange_strong_explicit(&r->word, &w, w | DTP_LW_WAITING, memory_order_acquire,
                                                      memory_order_acquire))
             continue;
-        DTP_JOLT();
+        DTP_PREEMPT_POINT();
 #ifdef DTP_BREAK_LOOP_BELL
-        bell = atomic_load_explicit(&r->bell, memory_order_acquire);
+        wake_word = atomic_load_explicit(&r->wake_word, memory_order_acquire);
 #endif
-        dtp_futex_wait(&r->bell, bell, -1);
+        dtp_futex_wait(&r->wake_word, wake_word, -1);
     }
 }
 
@@ -449,7 +449,7 @@ static __attribute__((noinline)) void loop_run(const dtp_parallel_t *par, int64_
         call = dtp_worth_calling(rec, team, LOOPS_PER_LOOK * est_ns);
     if (call || is_long) atomic_store_explicit(&r->num_threads, par->num_threads, memory_order_relaxed);
     loop_open(r, team, n, piece, n_chunks, participants, !through_host, call || is_long, fn, arg);
-    if (index) atomic_fetch_or_explicit(&rec->loop[0].door, (uint64_t)1 << index, memory_order_seq_cst);
+    if (index) atomic_fetch_or_explicit(&rec->loop[0].open_loops, (uint64_t)1 << index, memory_order_seq_cst);
     if (through_host) {
         loop_through_host(rec, r, participants);
     } else {
@@ -460,7 +460,7 @@ static __attribute__((noinline)) void loop_run(const dtp_parallel_t *par, int64_
             if (is_long && est_ns >= MEDIUM_LOOP_NS) call_missing(rec, team, r, par->num_threads, cpu);
         }
     }
-    if (index) atomic_fetch_and_explicit(&rec->loop[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
+    if (index) atomic_fetch_and_explicit(&rec->loop[0].open_loops, ~((uint64_t)1 << index), memory_order_relaxed);
     dtp_shared_loop_wait(rec, r);
     dtp_shared_loop_give_back(rec, index, !team);
 }

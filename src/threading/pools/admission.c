@@ -18,7 +18,7 @@
 
 _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
 _Thread_local struct dtp_queue *dtp_left_here __attribute__((tls_model("initial-exec")));
-_Thread_local bool dtp_thread_is_lent __attribute__((tls_model("initial-exec")));
+_Thread_local bool dtp_thread_is_borrowed __attribute__((tls_model("initial-exec")));
 _Thread_local const dtp_share_t *dtp_share_here __attribute__((tls_model("initial-exec")));
 bool dtp_thread_is_inside(void) { return dtp_chain_top != NULL; }
 
@@ -379,10 +379,10 @@ static void call(const asked_t *a) {
 }
 
 /* The run rests, until it is complete; this thread helps what it rests for. Once it is over it waits for no event, and
- * its body is called only after a poke: it knows. */
+ * its body is called only after a wake: it knows. */
 static __attribute__((noinline, cold)) void call_again(const asked_t *a) {
     for (bool over = false; a->share->sleeper->rests;) {
-        if (over) dtp_sleep_until_poked(a->share->sleeper);
+        if (over) dtp_sleep_until_woken(a->share->sleeper);
         else dtp_queue_rest(a->share);
         dtp_sleeper_go_on(a->share->sleeper);
         over = dtp_share_over(a->share);

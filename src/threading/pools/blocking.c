@@ -21,7 +21,7 @@ struct dtp_blocking {
     dtp_lock_t lock;
     dtp_blocking_job_t *first, *last; /* the line */
     int idle;
-    _Atomic uint32_t bell;
+    _Atomic uint32_t wake_word;
     bool ending;
     int now, most;
     uint64_t closures;
@@ -42,7 +42,7 @@ void dtp_blocking_unlock(dtp_blocking_t *b) { dtp_unlock(&b->lock); }
 
 bool dtp_blocking_ring(dtp_blocking_t *b) {
     if (!b->idle) return false;
-    atomic_fetch_add_explicit(&b->bell, 1, memory_order_release);
+    atomic_fetch_add_explicit(&b->wake_word, 1, memory_order_release);
     return true;
 }
 
@@ -62,7 +62,7 @@ void dtp_blocking_unlink(dtp_blocking_t *b, dtp_blocking_job_t *job) {
     if (b->last == job) b->last = before;
 }
 
-void dtp_blocking_wake(dtp_blocking_t *b) { dtp_futex_wake(&b->bell, 1); }
+void dtp_blocking_wake(dtp_blocking_t *b) { dtp_futex_wake(&b->wake_word, 1); }
 
 void dtp_blocking_count(dtp_blocking_t *b, int change) {
     b->now += change;
@@ -99,10 +99,10 @@ static void *member_main(void *arg) {
         } else if (b->ending) {
             break;
         } else {
-            uint32_t bell = atomic_load_explicit(&b->bell, memory_order_relaxed);
+            uint32_t wake_word = atomic_load_explicit(&b->wake_word, memory_order_relaxed);
             ++b->idle;
             dtp_unlock(&b->lock);
-            dtp_futex_wait(&b->bell, bell, -1);
+            dtp_futex_wait(&b->wake_word, wake_word, -1);
             dtp_lock(&b->lock);
             --b->idle;
         }
@@ -149,8 +149,8 @@ void dtp_blocking_end(dtp_blocking_t *b, bool detach) {
     /* Detached threads may free all this as soon as they are let out. */
     dtp_lock(&b->lock);
     b->ending = true;
-    atomic_fetch_add_explicit(&b->bell, 1, memory_order_release);
-    dtp_futex_wake(&b->bell, INT_MAX);
+    atomic_fetch_add_explicit(&b->wake_word, 1, memory_order_release);
+    dtp_futex_wake(&b->wake_word, INT_MAX);
     dtp_unlock(&b->lock);
 }
 

@@ -22,8 +22,8 @@
  * Everything here, and the list of nodes in exec/dataflow/run/blocking.c, is under one lock; foreign code is called
  * without it. A job is linked into the line or not. Its fn is called with the lock held by the thread that
  * unlinked it, and returns with the lock held; it may link the job again. Thread: under the lock, job or, if
- * none, idle + 1, read bell, unlock, sleep on it. Who links a job: under the lock; idle > 0: bell + 1, and
- * wake one after unlocking. A bell that changed between read and sleep keeps the thread awake, so nothing is
+ * none, idle + 1, read wake_word, unlock, sleep on it. Who links a job: under the lock; idle > 0: wake_word + 1, and
+ * wake one after unlocking. A wake word that changed between read and sleep keeps the thread awake, so nothing is
  * lost; a thread that comes out of a job looks before it sleeps. */
 #ifndef DTP_THREADING_POOLS_BLOCKING_H
 #define DTP_THREADING_POOLS_BLOCKING_H

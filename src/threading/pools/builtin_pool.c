@@ -4,7 +4,7 @@
  * A worker: executes pending work (a run's ticket), then tasks of the user, then helps in shared loops and spins for more
  * (a joiner's ticket), then sleeps. It never spins on the CPU of the thread that last opened a shared loop.
  * Sleeping is a Dekker pair: worker: set own bit in `sleeping` (seq_cst), look again, sleep;
- * waker: publish (seq_cst), read `sleeping`, take a bit, ring the bell. A wake may be spurious, never lost, never late.
+ * waker: publish (seq_cst), read `sleeping`, take a bit, change its wake word. A wake may be spurious, never lost, never late.
  */
 #include "common/base/with.h"
 #include "threading/base/atomics.h"
@@ -59,9 +59,9 @@ void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns) {
 #include "threading/base/topology.h"
 
 /* COUNTED: in `waking`, until the worker has heard it. */
-enum { BELL_SILENT, BELL_RUNG, BELL_COUNTED };
+enum { WAKE_NONE, WAKE_SENT, WAKE_COUNTED };
 struct dtp_worker {
-    _Alignas(DTP_NO_SHARE) _Atomic uint32_t bell;
+    _Alignas(DTP_NO_SHARE) _Atomic uint32_t wake_word;
     _Atomic uint32_t reply; /* calibration */
     dtp_pool_t *rec;
     pthread_t thread;
@@ -72,7 +72,7 @@ struct dtp_worker {
 static _Thread_local bool is_built_in; /* a thread of some built-in pool */
 
 static bool worker_must_act(const dtp_pool_t *rec) {
-    if (!(atomic_load_explicit(&rec->loop[0].door, memory_order_seq_cst) & DTP_DOOR_ATTENTION)) return false;
+    if (!(atomic_load_explicit(&rec->loop[0].open_loops, memory_order_seq_cst) & DTP_LOOPS_ATTENTION)) return false;
     if (atomic_load_explicit(&rec->ending, memory_order_acquire)) return true;
     if (atomic_load_explicit(&rec->n_tasks, memory_order_seq_cst)) return true;
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
@@ -86,7 +86,7 @@ static bool worker_task(dtp_pool_t *rec) {
     if (rec->task_head != rec->task_tail) {
         task = rec->task[rec->task_head++ % DTP_TASKS];
         atomic_store_explicit(&rec->n_tasks, rec->task_tail - rec->task_head, memory_order_relaxed);
-        dtp_door_update(rec);
+        dtp_attention_update(rec);
     }
     dtp_unlock(&rec->lock);
     if (!task.fn) return false;
@@ -120,7 +120,7 @@ static void worker_help(dtp_pool_t *rec) {
             more = run_spins;
             i = 0;
         }
-        if (atomic_load_explicit(&rec->loop[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) return;
+        if (atomic_load_explicit(&rec->loop[0].open_loops, memory_order_relaxed) & DTP_LOOPS_ATTENTION) return;
         dtp_pause();
         if (i % SPINS_PER_LOOK) continue;
         if (!rec->spin_allowed) return;
@@ -135,13 +135,13 @@ static void worker_help(dtp_pool_t *rec) {
     }
 }
 
-/* The waker who takes the bit rings the bell, once: a worker that finds something to do, and its bit taken, waits for that ring.
+/* The waker who takes the bit changes the wake word, once: a worker that finds something to do, and its bit taken, waits for that change.
  * (Else it would be counted in `waking` while the worker is busy, and an opener would wait for nobody.) */
 static void worker_sleep(struct dtp_worker *self) {
     dtp_pool_t *rec = self->rec;
     _Atomic uint64_t *word = &rec->sleeping[self->index / 64];
     const uint64_t bit = (uint64_t)1 << (self->index % 64);
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
 #ifdef DTP_BREAK_SLEEP_LOOK
     const bool stays = false && worker_must_act(rec);
@@ -158,11 +158,11 @@ static void worker_sleep(struct dtp_worker *self) {
 #endif
         if (asleep & bit) return;
     }
-    while (!atomic_load_explicit(&self->bell, memory_order_acquire))
-        dtp_futex_wait(&self->bell, BELL_SILENT, -1);
-    if (atomic_load_explicit(&self->bell, memory_order_relaxed) == BELL_COUNTED)
+    while (!atomic_load_explicit(&self->wake_word, memory_order_acquire))
+        dtp_futex_wait(&self->wake_word, WAKE_NONE, -1);
+    if (atomic_load_explicit(&self->wake_word, memory_order_relaxed) == WAKE_COUNTED)
         atomic_fetch_sub_explicit(&rec->waking, 1, memory_order_relaxed);
-    atomic_store_explicit(&self->bell, BELL_SILENT, memory_order_relaxed);
+    atomic_store_explicit(&self->wake_word, WAKE_NONE, memory_order_relaxed);
 }
 
 static void calibration_peer(struct dtp_worker *self);
@@ -220,8 +220,8 @@ static bool ring(struct dtp_worker *worker, bool count) {
     if (!(atomic_fetch_and_explicit(word, ~bit, memory_order_acq_rel) & bit)) return false;
     DTP_COUNT(worker->rec, wakes, 1);
     if (count) atomic_fetch_add_explicit(&worker->rec->waking, 1, memory_order_relaxed);
-    atomic_store_explicit(&worker->bell, count ? BELL_COUNTED : BELL_RUNG, memory_order_release);
-    dtp_futex_wake(&worker->bell, 1);
+    atomic_store_explicit(&worker->wake_word, count ? WAKE_COUNTED : WAKE_SENT, memory_order_release);
+    dtp_futex_wake(&worker->wake_word, 1);
     return true;
 }
 
@@ -250,7 +250,7 @@ bool dtp_builtin_task(dtp_pool_t *rec, dnnl_tp_task_fn_t fn, void *arg) {
     if (fits) {
         rec->task[rec->task_tail++ % DTP_TASKS] = (dtp_task_t){fn, arg};
         atomic_store_explicit(&rec->n_tasks, rec->task_tail - rec->task_head, memory_order_seq_cst);
-        dtp_door_update(rec);
+        dtp_attention_update(rec);
     }
     dtp_unlock(&rec->lock);
     if (fits) dtp_builtin_wake(rec, 1, -1, false);
@@ -265,29 +265,29 @@ size_t dtp_worker_size(void) { return sizeof(struct dtp_worker); }
 static void calibration_peer(struct dtp_worker *self) {
     uint32_t seen = 0, looks = 0;
     for (;;) {
-        uint32_t bell = atomic_load_explicit(&self->bell, memory_order_acquire);
-        if (bell == seen) {
-            if (seen < CALIBRATION_ROUNDS) dtp_futex_wait(&self->bell, seen, -1);
+        uint32_t wake_word = atomic_load_explicit(&self->wake_word, memory_order_acquire);
+        if (wake_word == seen) {
+            if (seen < CALIBRATION_ROUNDS) dtp_futex_wait(&self->wake_word, seen, -1);
             else if (++looks < ROUND_TRIP_LOOKS) dtp_pause();
-            else dtp_futex_wait(&self->bell, seen, LATE_NS);
+            else dtp_futex_wait(&self->wake_word, seen, LATE_NS);
             continue;
         }
-        seen = bell;
+        seen = wake_word;
         looks = 0;
-        const bool last = bell >= CALIBRATION_ROUNDS + ROUND_TRIPS;
-        if (last) atomic_store_explicit(&self->bell, BELL_SILENT, memory_order_relaxed);
-        atomic_store_explicit(&self->reply, bell + 1, memory_order_release);
+        const bool last = wake_word >= CALIBRATION_ROUNDS + ROUND_TRIPS;
+        if (last) atomic_store_explicit(&self->wake_word, WAKE_NONE, memory_order_relaxed);
+        atomic_store_explicit(&self->reply, wake_word + 1, memory_order_release);
         if (last) return;
     }
 }
 
-/* Ticks until the peer answered bell; -1 when it took absurdly long. */
-static int64_t calibration_step(struct dtp_worker *peer, uint32_t bell, bool wake) {
+/* Ticks until the peer answered that wake word; -1 when it took absurdly long. */
+static int64_t calibration_step(struct dtp_worker *peer, uint32_t wake_word, bool wake) {
     int64_t t0 = dtp_ticks(), limit = t0 + dtp_ticks_of_ns(20 * MAX_WAKE_NS);
-    atomic_store_explicit(&peer->bell, bell, memory_order_release);
-    if (wake) dtp_futex_wake(&peer->bell, 1);
+    atomic_store_explicit(&peer->wake_word, wake_word, memory_order_release);
+    if (wake) dtp_futex_wake(&peer->wake_word, 1);
     bool late = false;
-    for (uint32_t reply; (reply = atomic_load_explicit(&peer->reply, memory_order_acquire)) != bell + 1;) {
+    for (uint32_t reply; (reply = atomic_load_explicit(&peer->reply, memory_order_acquire)) != wake_word + 1;) {
         if (late) dtp_futex_wait(&peer->reply, reply, LATE_NS); /* nobody rings: another look */
         else dtp_pause();
         late = dtp_ticks() > limit;
@@ -313,13 +313,13 @@ static int64_t quartile_ns(int64_t *ticks, int count, int64_t fallback, int64_t 
 
 static void calibrate(struct dtp_worker *peer) {
     int64_t wakes[CALIBRATION_ROUNDS], trips[ROUND_TRIPS];
-    uint32_t bell = 0;
+    uint32_t wake_word = 0;
     for (int i = 0; i < CALIBRATION_ROUNDS; ++i) {
         int64_t asleep = dtp_ticks() + dtp_ticks_of_ns(FALL_ASLEEP_NS);
         while (dtp_ticks() < asleep) dtp_pause();
-        wakes[i] = calibration_step(peer, ++bell, true);
+        wakes[i] = calibration_step(peer, ++wake_word, true);
     }
-    for (int i = 0; i < ROUND_TRIPS; ++i) trips[i] = calibration_step(peer, ++bell, false);
+    for (int i = 0; i < ROUND_TRIPS; ++i) trips[i] = calibration_step(peer, ++wake_word, false);
     atomic_store(&process_round_trip_ns,
                  quartile_ns(trips, ROUND_TRIPS, DEFAULT_ROUND_TRIP_NS, 1, MAX_ROUND_TRIP_NS));
     atomic_store(&process_wake_ns,
@@ -410,7 +410,7 @@ void dtp_builtin_end(dtp_pool_t *rec) {
     atomic_fetch_add_explicit(&rec->alive, 1, memory_order_relaxed); /* this thread */
     dtp_lock(&rec->lock);
     atomic_store_explicit(&rec->ending, joins ? DTP_ENDING : DTP_ENDING_DETACHED, memory_order_release);
-    dtp_door_update(rec);
+    dtp_attention_update(rec);
     dtp_unlock(&rec->lock);
     dtp_builtin_wake(rec, n, -1, false);
     dtp_blocking_end(rec->blocking, !joins);

@@ -6,10 +6,10 @@
 
 /* ---- The FIFO ---------------------------------------------------------------------------------------- */
 
-void dtp_door_update(dtp_pool_t *rec) {
+void dtp_attention_update(dtp_pool_t *rec) {
     bool attention = rec->n_waiting || rec->task_head != rec->task_tail || atomic_load(&rec->ending);
-    if (attention) atomic_fetch_or_explicit(&rec->loop[0].door, DTP_DOOR_ATTENTION, memory_order_seq_cst);
-    else atomic_fetch_and_explicit(&rec->loop[0].door, ~DTP_DOOR_ATTENTION, memory_order_relaxed);
+    if (attention) atomic_fetch_or_explicit(&rec->loop[0].open_loops, DTP_LOOPS_ATTENTION, memory_order_seq_cst);
+    else atomic_fetch_and_explicit(&rec->loop[0].open_loops, ~DTP_LOOPS_ATTENTION, memory_order_relaxed);
 }
 
 static void count_short(dtp_pool_t *rec, const dtp_pending_work_t *work, int change) {
@@ -25,7 +25,7 @@ static void pending_remove(dtp_pool_t *rec, dtp_pending_work_t *work) {
     count_short(rec, work, -1);
     work->linked = false;
     atomic_store_explicit(&work->state, DTP_PENDING_TAKEN, memory_order_relaxed);
-    dtp_door_update(rec);
+    dtp_attention_update(rec);
 }
 
 void dtp_pending_unlink(dtp_pool_t *rec, dtp_pending_work_t *work) {
@@ -46,7 +46,7 @@ void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work) {
     const uint64_t one = rec->n_waiting++ < DTP_WAITING_COUNTED ? DTP_ADM_WAITING : 0;
     uint64_t a = atomic_fetch_add_explicit(&rec->adm, one, memory_order_seq_cst);
     dtp_ticket_note_runs(rec, a + one);
-    dtp_door_update(rec);
+    dtp_attention_update(rec);
     dtp_unlock(&rec->lock);
 }
 
@@ -67,8 +67,8 @@ bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work, uint64_t *ga
     bool mine = work->linked;
     if (mine && gave_way) {
         const dtp_pending_work_t *first = dtp_fifo_first(rec);
-        const bool stranded = atomic_load_explicit(&rec->stranded, memory_order_relaxed);
-        mine = first->priority <= work->priority || (first->number == *gave_way && !stranded);
+        const bool orphaned = atomic_load_explicit(&rec->orphaned, memory_order_relaxed);
+        mine = first->priority <= work->priority || (first->number == *gave_way && !orphaned);
         if (!mine) *gave_way = first->number;
     }
     mine = mine && dtp_ticket_run(rec, false, true);
@@ -188,11 +188,11 @@ static answer_t call_pool(dtp_pool_t *rec) {
 
 bool dtp_pool_is_away(dtp_pool_t *rec) { return call_pool(rec) == POOL_IS_AWAY; }
 
-/* Under the lock, as what follows. The thread that is called sees `stranded`, or has it seen by
+/* Under the lock, as what follows. The thread that is called sees `orphaned`, or has it seen by
  * another one (record.h). */
 static void strand(dtp_pool_t *rec) {
-    if (atomic_load_explicit(&rec->stranded, memory_order_relaxed)) return;
-    atomic_store_explicit(&rec->stranded, true, memory_order_relaxed);
+    if (atomic_load_explicit(&rec->orphaned, memory_order_relaxed)) return;
+    atomic_store_explicit(&rec->orphaned, true, memory_order_relaxed);
 #ifndef DTP_BREAK_QUEUE_CALL
     if (rec->waiters) (void)dtp_queue_hint(rec->waiters->work);
 #endif
@@ -245,9 +245,9 @@ bool dtp_pool_wait_in(dtp_pool_t *rec, dtp_waiter_t *w) {
     w->at = &rec->waiters;
     if (w->next) w->next->at = &w->next;
     rec->waiters = w;
-    const bool stranded = atomic_load_explicit(&rec->stranded, memory_order_relaxed);
+    const bool orphaned = atomic_load_explicit(&rec->orphaned, memory_order_relaxed);
     dtp_unlock(&rec->lock);
-    return !stranded;
+    return !orphaned;
 }
 
 void dtp_pool_wait_out(dtp_pool_t *rec, dtp_waiter_t *w) {

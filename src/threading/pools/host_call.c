@@ -44,7 +44,7 @@ static void call_left_team(dtp_host_call_t *v, int calls) {
         ;
 }
 
-static _Atomic uint32_t quiet_bell; /* rung for those who wait until a record has no calls */
+static _Atomic uint32_t quiet_wake_word; /* changed for those who wait until a record has no calls */
 
 static void call_done(dtp_host_call_t *v, int calls) {
     dtp_pool_t *rec = v->rec;
@@ -66,8 +66,8 @@ static void call_done(dtp_host_call_t *v, int calls) {
 #endif
     if (!left) dtp_record_end(rec);
     if (dtp_hold_calls(left) || !dtp_hold_waiters(left)) return;
-    atomic_fetch_add_explicit(&quiet_bell, 1, memory_order_seq_cst); /* the record may be gone */
-    dtp_futex_wake(&quiet_bell, INT_MAX);
+    atomic_fetch_add_explicit(&quiet_wake_word, 1, memory_order_seq_cst); /* the record may be gone */
+    dtp_futex_wake(&quiet_wake_word, INT_MAX);
 }
 
 static bool team_moved_on(const dtp_host_call_t *v) {
@@ -87,7 +87,7 @@ static bool help_awhile(dtp_host_call_t *v) {
             if (!dtp_ticket_may_spin(rec)) break;
             i = 0;
         }
-        if (atomic_load_explicit(&rec->loop[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) break;
+        if (atomic_load_explicit(&rec->loop[0].open_loops, memory_order_relaxed) & DTP_LOOPS_ATTENTION) break;
         dtp_pause();
         if (i % SPINS_PER_LOOK) continue;
         if (!rec->spin_allowed || dtp_ticks() > until) break;
@@ -111,8 +111,8 @@ static bool is_crowded(const dtp_pool_t *rec) {
 
 static void team_wake(dtp_team_t *team, int count) {
     if (!atomic_load_explicit(&team->asleep, memory_order_seq_cst)) return;
-    atomic_fetch_add_explicit(&team->bell, 1, memory_order_seq_cst);
-    dtp_futex_wake(&team->bell, count);
+    atomic_fetch_add_explicit(&team->wake_word, 1, memory_order_seq_cst);
+    dtp_futex_wake(&team->wake_word, count);
 }
 
 void dtp_host_call_team_closed(dtp_team_t *team) {
@@ -133,11 +133,11 @@ static void make_room(dtp_pool_t *rec) {
 static bool sleep_in_loop(dtp_host_call_t *v) {
     dtp_team_t *team = v->team;
     for (;;) {
-        const uint32_t bell = atomic_load_explicit(&team->bell, memory_order_seq_cst);
+        const uint32_t wake_word = atomic_load_explicit(&team->wake_word, memory_order_seq_cst);
         atomic_fetch_add_explicit(&team->asleep, 1, memory_order_seq_cst);
         const bool stays = !team_moved_on(v) && !is_crowded(v->rec);
         const bool wanted = stays && dtp_helpers_may_come(v->rec, team);
-        if (stays && !wanted) dtp_futex_wait(&team->bell, bell, DTP_LONG_NS);
+        if (stays && !wanted) dtp_futex_wait(&team->wake_word, wake_word, DTP_LONG_NS);
         atomic_fetch_sub_explicit(&team->asleep, 1, memory_order_relaxed);
         if (!stays || wanted) return stays;
     }
@@ -417,7 +417,7 @@ dnnl_tp_status_t dtp_host_call_quiesce(dtp_pool_t *rec, int64_t timeout_ns) {
     dnnl_tp_status_t status = dnnl_tp_success;
     atomic_fetch_add_explicit(&rec->holds, DTP_HOLD_WAITER, memory_order_seq_cst);
     for (;;) {
-        const uint32_t bell = atomic_load_explicit(&quiet_bell, memory_order_seq_cst);
+        const uint32_t wake_word = atomic_load_explicit(&quiet_wake_word, memory_order_seq_cst);
         const uint32_t calls = dtp_hold_calls(atomic_load_explicit(&rec->holds, memory_order_seq_cst));
         if (!calls || dtp_pool_dead(rec)) break;
         int64_t now = dtp_now_ns();
@@ -425,7 +425,7 @@ dnnl_tp_status_t dtp_host_call_quiesce(dtp_pool_t *rec, int64_t timeout_ns) {
             status = dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "%u calls are outstanding", calls);
             break;
         }
-        dtp_futex_wait(&quiet_bell, bell, until == INT64_MAX ? -1 : until - now);
+        dtp_futex_wait(&quiet_wake_word, wake_word, until == INT64_MAX ? -1 : until - now);
     }
     atomic_fetch_sub_explicit(&rec->holds, DTP_HOLD_WAITER, memory_order_relaxed);
     return status;

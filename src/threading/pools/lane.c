@@ -133,7 +133,7 @@ static void look_at_lane(dtp_pool_t *rec, dtp_lane_t *lane) {
 }
 
 static void sleep_while_open(dtp_pool_t *rec, dtp_lane_t *lane) {
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     for (uint32_t state; (state = atomic_load_explicit(&lane->state, memory_order_acquire)) != LANE_CLOSED;)
         if (!dtp_futex_wait(&lane->state, state, state == LANE_WATCHED ? DTP_LONG_NS : IDLE_NS))
             look_at_lane(rec, lane);

@@ -13,7 +13,7 @@ _Atomic uint32_t dtp_fork_generation;
 
 static dtp_lock_t registry_lock;
 static dtp_pool_t *registry;
-static _Atomic uint32_t registry_bell; /* rung when a record has left it */
+static _Atomic uint32_t registry_wake_word; /* rung when a record has left it */
 
 static void forked_child(void) {
     atomic_fetch_add(&dtp_fork_generation, 1);
@@ -108,15 +108,15 @@ static dnnl_tp_status_t find_or_enter(const dnnl_tp_threadpool_iface_t *iface, d
             registry = *out = fresh;
         }
         const bool own = ending && ending->releaser == dtp_thread_key();
-        uint32_t bell = atomic_load(&registry_bell);
+        uint32_t wake_word = atomic_load(&registry_wake_word);
         dtp_unlock(&registry_lock);
 #ifdef DTP_BREAK_RECORD_BELL
-        bell = atomic_load(&registry_bell);
+        wake_word = atomic_load(&registry_wake_word);
 #endif
         if (*out || !ending) return dnnl_tp_success;
         if (own)
             return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from the pool's release");
-        dtp_futex_wait(&registry_bell, bell, -1);
+        dtp_futex_wait(&registry_wake_word, wake_word, -1);
     }
 }
 
@@ -183,9 +183,9 @@ void dtp_record_end(dtp_pool_t *rec) {
                 *at = rec->next;
                 break;
             }
-        atomic_fetch_add(&registry_bell, 1);
+        atomic_fetch_add(&registry_wake_word, 1);
         dtp_unlock(&registry_lock);
-        dtp_futex_wake(&registry_bell, INT_MAX);
+        dtp_futex_wake(&registry_wake_word, INT_MAX);
 #ifdef DTP_BREAK_RECORD_RELEASE
         if (!rec->workers && rec->iface.release) rec->iface.release(rec->iface.ctx);
 #endif

@@ -67,18 +67,18 @@ typedef struct dtp_shared_loop {
     uint16_t participants;
     _Atomic int32_t cpu;   /* of the last opener: workers do not spin there */
     uint32_t piece;        /* iterations between two looks at the stop word, at first; 0: all */
-    _Atomic uint64_t door; /* entry 0 only: see DTP_DOOR_* */
+    _Atomic uint64_t open_loops; /* entry 0 only: see DTP_LOOPS_* */
     /* Participants' own line. */
     _Alignas(DTP_CACHE_LINE) _Atomic uint64_t slots[DTP_MAX_THREADS / 64];
     uint64_t epoch;              /* of the last loop, in place; opener */
     _Atomic uint64_t loops;      /* opened so far; opener */
     _Atomic int32_t num_threads; /* of its run, or of the loop outside runs; for who calls helpers; opener */
-    _Atomic uint32_t bell;       /* rung by the last joiner that leaves when the opener sleeps */
+    _Atomic uint32_t wake_word;       /* rung by the last joiner that leaves when the opener sleeps */
 } dtp_shared_loop_t;
 _Static_assert(sizeof(dtp_shared_loop_t) == DTP_NO_SHARE, "shared loop = two lines");
 
 /* Door word, in the line that idle workers watch: bit i = shared loop i is open (entry 0 is watched itself). */
-#define DTP_DOOR_ATTENTION ((uint64_t)1) /* pending work or tasks are queued, or the pool ends */
+#define DTP_LOOPS_ATTENTION ((uint64_t)1) /* pending work or tasks are queued, or the pool ends */
 
 /* ---- Tickets -----------------------------------------------------------------------------------------
  *
@@ -145,9 +145,9 @@ typedef struct dtp_team {
     void *_Atomic
         cookie; /* of the host's run_begin; written by the owner of the run before joiners are called */
     _Atomic uint32_t calling; /* threads of others that call the host for it: its cookie lives so long */
-    /* Helpers that sleep inside the one loop of a host that cannot call them back (host_call.c), and their bell. */
+    /* Helpers that sleep inside the one loop of a host that cannot call them back (host_call.c), and their wake_word. */
     _Atomic int32_t asleep;
-    _Atomic uint32_t bell;
+    _Atomic uint32_t wake_word;
 } dtp_team_t;
 #define DTP_TEAM_EPOCH ((uint64_t)1 << 32)
 #define dtp_team_is_open(state) ((state)&DTP_TEAM_EPOCH)
@@ -180,7 +180,7 @@ typedef struct dtp_host_call {
  * looks for its pool waits until the host's release has returned, and makes another one. A call
  * that is over leaves nothing behind: no reference outlives it, so once a waiter has seen no calls, a pool
  * without other references is not known any more, and the next one at its address is a new one. The last call
- * touches the record no more: it rings a bell that all records share. */
+ * touches the record no more: it rings a wake_word that all records share. */
 #define DTP_HOLD_REF ((uint64_t)1)
 #define DTP_HOLD_CALL ((uint64_t)1 << 32)
 #define DTP_HOLD_WAITER ((uint64_t)1 << 52)
@@ -227,7 +227,7 @@ extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initia
 /* Queues that this thread has promised to serve when it holds no ticket, chain or host any more (queue.c). */
 extern _Thread_local struct dtp_queue *dtp_left_here __attribute__((tls_model("initial-exec")));
 /* The thread is a device's driver's, which calls back: it serves no queue, and makes no call of the device. */
-extern _Thread_local bool dtp_thread_is_lent __attribute__((tls_model("initial-exec")));
+extern _Thread_local bool dtp_thread_is_borrowed __attribute__((tls_model("initial-exec")));
 /* The promise: after is what ended last on this thread, or NULL. */
 void dtp_queue_run_left(const dtp_chain_t *after);
 static inline void dtp_look_at_left(const dtp_chain_t *after) {
@@ -240,7 +240,7 @@ static inline void dtp_chain_pop(const dtp_chain_t *chain) {
     dtp_look_at_left(chain);
 }
 
-/* A thread in a wait for streams, which sleeps on the bell of the queue whose work this is. */
+/* A thread in a wait for streams, which sleeps on the wake word of the queue whose work this is. */
 typedef struct dtp_waiter {
     struct dtp_waiter *next, **at; /* under the record's lock */
     dtp_pending_work_t *work;
@@ -303,7 +303,7 @@ struct dtp_pool {
      * stream of the pool looks after it, or, where none waits, the next submission, query or wait on one. Set under the
      * lock, by who calls one of `waiters`; who takes it off is responsible. Invariant: while it is set, a thread that
      * waits is awake, or none waits: who goes to sleep looks at it under the lock, who leaves sets it anew. */
-    _Atomic bool stranded;
+    _Atomic bool orphaned;
     _Atomic int32_t in_tasks;      /* workers in tasks of the program */
     _Atomic bool short_of_tickets; /* a loop wants helpers for which there were no tickets; see helpers.h */
     /* Counted from many threads. */
@@ -407,7 +407,7 @@ void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm);
 bool dtp_dispatch(dtp_pool_t *rec);
 /* Asks the pool alone; true: a ticket is free, work waits, and none of its threads comes. */
 bool dtp_pool_is_away(dtp_pool_t *rec);
-/* See `stranded`: says so, and calls a thread that waits. */
+/* See `orphaned`: says so, and calls a thread that waits. */
 void dtp_pool_strand(dtp_pool_t *rec);
 /* Around the sleep of a thread that waits, after its last look. False: it must not sleep, but look again. */
 bool dtp_pool_wait_in(dtp_pool_t *rec, dtp_waiter_t *waiter);
@@ -425,7 +425,7 @@ void dtp_pending_unlink(dtp_pool_t *rec, dtp_pending_work_t *work);
  * ticket. */
 void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work);
 /* gave_way (may be NULL): false, too, where the first work has a higher priority: once for each, which is noted there, and
- * while it is stranded. */
+ * while it is orphaned. */
 bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work, uint64_t *gave_way);
 /* Takes the first pending work, with a ticket for it (from_joiner: exchanged for a joiner's). cookie: of the run that may be
  * taken; NULL: any. */
@@ -456,7 +456,7 @@ void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t f
 bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share);
 /* Until no thread is in a call of the host's schedule for the pending work. */
 void dtp_pending_settle(dtp_pending_work_t *work);
-void dtp_door_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */
+void dtp_attention_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */
 
 dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie); /* NULL: too many runs, go without joiners */
 void dtp_team_close(dtp_team_t *team);
@@ -478,7 +478,7 @@ bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share);
 void dtp_sync_forked(void);
 /* queue.c: executes items of a queue that this thread took as pending work, which holds a ticket. */
 void dtp_queue_run_pending(dtp_pool_t *rec, dtp_pending_work_t *work);
-/* By the owner of a synchronous run that rests: until its sleeper was poked, or the run is over. Helps the queues for
+/* By the owner of a synchronous run that rests: until its sleeper was woken, or the run is over. Helps the queues for
  * whose events the run waits, where this thread is in no other work (queue_wait.c). */
 void dtp_queue_rest(const dtp_share_t *share);
 /* Tells those who wait for the queue that a ticket is free; false if nobody waits. */

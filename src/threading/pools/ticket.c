@@ -105,7 +105,7 @@ bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting) {
     for (;;) {
         if (!from_waiting && dtp_adm_waiting(a)) return false; /* no overtaking */
         if (!from_joiner && dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads) return false;
-        DTP_JOLT();
+        DTP_PREEMPT_POINT();
 #ifdef DTP_BREAK_TICKET_CAS
         a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
 #endif

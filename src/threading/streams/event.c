@@ -34,7 +34,7 @@ dnnl_tp_status_t dtp_event_create(dtp_event_t **event, const dtp_event_vtbl_t *v
 static void publish_word(dtp_event_t *event, dnnl_tp_status_t status) {
 #ifdef DTP_BREAK_EVENT_WAKE
     uint32_t old = DTP_LOAD(&event->word, acquire);
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     DTP_STORE(&event->word, 2 | (uint32_t)status << 8, release);
 #else
     uint32_t old = DTP_SWAP(&event->word, 2 | (uint32_t)status << 8, acq_rel);
@@ -94,7 +94,7 @@ static void fire(dtp_event_t *event, dnnl_tp_status_t status, const char *text, 
 #else
     uintptr_t list = DTP_SWAP(&event->callbacks, dtp_event_closed_with(status), acq_rel);
 #endif
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     publish_word(event, status);
     dtp_callback_t *first = oldest_first((dtp_callback_t *)list);
     if (first) call_back(first, event, later);
@@ -110,7 +110,7 @@ void dtp_event_add(dtp_event_t *event, dtp_callback_t *node) {
     uintptr_t list;
     while (!((list = DTP_LOAD(&event->callbacks, acquire)) & DTP_EVENT_CLOSED)) {
         node->next = (dtp_callback_t *)list;
-        DTP_JOLT();
+        DTP_PREEMPT_POINT();
         if (DTP_CAS_WEAK(&event->callbacks, &list, (uintptr_t)node, acq_rel)) return;
     }
 #ifndef DTP_BREAK_EVENT_QUERY

@@ -12,7 +12,7 @@
  *             signal each other take no stack. Callbacks of an item run at once: it is complete after them.
  *   add       push a node; where it finds CLOSED it makes the exchange of the word itself (so that a query
  *             from the callback says done) and runs its own node, in a callback after it.
- *   wait      help (queue.c), or CAS word 0 -> 1 and sleep: on the word (host event) or on the bell of the
+ *   wait      help (queue.c), or CAS word 0 -> 1 and sleep: on the word (host event) or on the wake word of the
  *             queue where progress must come from.
  *   keep      whose node is due, and who needs it no more, leaves it with the event; who is next to need one
  *             takes it back. So an event that never fires has no more nodes than were needed at one time.

@@ -62,8 +62,8 @@ void dtp_queue_leave(dtp_queue_t *q) {
 void dtp_queue_ring(dtp_queue_t *q) {
     if (!DTP_LOAD(&q->waiters, seq_cst)) return;
     DTP_SWAP(&q->wake_at, UINT64_MAX, seq_cst);
-    DTP_ADD(&q->bell, 1, seq_cst);
-    dtp_futex_wake(&q->bell, INT_MAX);
+    DTP_ADD(&q->wake_word, 1, seq_cst);
+    dtp_futex_wake(&q->wake_word, INT_MAX);
 }
 
 bool dtp_queue_is_awaited(const dtp_pending_work_t *work) {
@@ -141,7 +141,7 @@ bool dtp_queue_turn(dtp_queue_t *q) {
     dtp_lock(&q->lock);
     q->parked = item;
     dtp_unlock(&q->lock);
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     dtp_queue_ring(q); /* who sleeps here looks for the event's queue */
     return DTP_SUB(&item->deps, 1, acq_rel) == 1;
 }
@@ -176,7 +176,7 @@ static void fire_events(dtp_queue_t *q, dtp_submission_t *item) {
 static bool complete(dtp_queue_t *q, dtp_submission_t *item) {
     fire_events(q, item);
     if (dtp_queue_dead(q)) return false;
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     dtp_submission_t *old = q->head;
     q->head = item;
 #ifdef DTP_BREAK_QUEUE_DUMMY

@@ -13,7 +13,7 @@
  *   taken       a thread is in run_one
  *   parked      the item waits for its event; the turn is a token in item->deps
  *   deferred    the item ran and its host finishes later; the turn is a token in item->deps
- *   resting     a run waits for nodes that come back from outside (threading/base/sleeper.h): who pokes it has the
+ *   resting     a run waits for nodes that come back from outside (threading/base/sleeper.h): who wakes it has the
  *               turn and publishes the queue; no thread of the pool sleeps as the owner of a run
  *
  * A run that may end early (it has a token or a deadline) says so before its queue is published:
@@ -58,12 +58,12 @@
  * Waiting. A thread whose chain is not empty never waits. Another one helps: it takes, as pending
  * work, the queue it waits for, or, where that queue is parked on an event of another queue, of
  * that queue, and so on down to one that is not (the leaf; events are bound to submitted work, so
- * there is no circle). With nothing to take it looks after what is stranded (queue_wait.c,
- * record.h), and then sleeps on the leaf's bell, which who strands work of the leaf's pool or of
- * its own rings, too. The bell is rung when `completed` reaches `wake_at` (least target of those
+ * there is no circle). With nothing to take it looks after what is orphaned (queue_wait.c,
+ * record.h), and then sleeps on the leaf's wake_word, which who strands work of the leaf's pool or of
+ * its own rings, too. The wake word is changed when `completed` reaches `wake_at` (least target of those
  * who sleep), when the queue parks, when an event with sleepers fires, and by dtp_dispatch when the
- * pending work is published and a ticket free. Sleeper: waiters+1; read bell; lower wake_at; look
- * at everything again; sleep. Ringer: publish; read waiters; exchange(wake_at, none); bell+1; wake.
+ * pending work is published and a ticket free. Sleeper: waiters+1; read wake_word; lower wake_at; look
+ * at everything again; sleep. Ringer: publish; read waiters; exchange(wake_at, none); wake_word+1; wake.
  * (Bell before wake_at, or a ringer in between would drop the new target.)
  *
  * Life. `inside` = items in flight + threads that help + CLOSED + LAST_ENDS; close drains, sets CLOSED, after
@@ -128,7 +128,7 @@ struct dtp_queue {
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t completed;
     _Atomic uint64_t poison;
     _Atomic uint64_t wake_at;
-    _Atomic uint32_t bell;
+    _Atomic uint32_t wake_word;
     _Atomic int32_t waiters;
     _Atomic int64_t inside;
     _Atomic int32_t refs;

@@ -10,7 +10,7 @@ static bool link_item(dtp_queue_t *q, dtp_submission_t *item) {
     DTP_ADD(&q->inside, 1, relaxed);
     DTP_STORE(&q->submitted, item->seq, release);
     dtp_submission_t *before = q->tail;
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     q->tail = item;
     DTP_STORE(&before->next, item, release);
     return DTP_ADD(&q->count, 1, acq_rel) == 0;
@@ -43,8 +43,8 @@ static void submit(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     dtp_unlock(&q->order);
     if (idle) {
         if (dtp_queue_turn(q)) dtp_queue_start(q);
-    } else if (DTP_UNLIKELY(DTP_LOAD(&q->rec->stranded, relaxed)) &&
-               DTP_SWAP(&q->rec->stranded, false, seq_cst)) {
+    } else if (DTP_UNLIKELY(DTP_LOAD(&q->rec->orphaned, relaxed)) &&
+               DTP_SWAP(&q->rec->orphaned, false, seq_cst)) {
         dtp_let_go(q->rec);
     }
 }

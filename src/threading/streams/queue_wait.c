@@ -10,7 +10,7 @@
  * of the ticket for which it waits, looks after it: at once if it holds nothing, else it promises
  * to (dtp_left_here) when it has let go of its ticket, its outermost piece of work and the host. It
  * serves what is left queue by queue, a few items of each, never by recursion. Until then the work
- * is stranded (record.h), so that threads that wait for other streams of the pool, or ask, look
+ * is orphaned (record.h), so that threads that wait for other streams of the pool, or ask, look
  * after it sooner: what this thread is in may wait for that work.
  *
  * A wait serves what is left, too, after its own leaf and while it is not over. What is left then
@@ -36,7 +36,7 @@ typedef struct {
     dtp_event_t *event;
     int64_t until_ns;
     const dtp_share_t *share; /* of the run that waits: ends with it; or NULL */
-    bool rests;               /* it rests: a poke is as good as the event */
+    bool rests;               /* it rests: a wake is as good as the event */
     bool grace;               /* threads of ours come first, for GRACE_NS */
     uint64_t gave_way;        /* to this work, last (dtp_pending_reclaim) */
     bool pauses;              /* for GRACE_NS */
@@ -136,11 +136,11 @@ void dtp_queue_run_left(const dtp_chain_t *after) {
 }
 
 void dtp_queue_leave_to_self(dtp_queue_t *q) {
-    if (dtp_chain_top || DTP_UNLIKELY(dtp_thread_is_lent)) {
+    if (dtp_chain_top || DTP_UNLIKELY(dtp_thread_is_borrowed)) {
 #ifndef DTP_BREAK_QUEUE_LEFT
         dtp_pool_strand(q->rec);
 #endif
-        if (dtp_thread_is_lent) dtp_queue_ring(q);
+        if (dtp_thread_is_borrowed) dtp_queue_ring(q);
         else promise(q);
         return;
     }
@@ -180,9 +180,9 @@ static bool help(dtp_queue_t *q, uint64_t seq, goal_t *g) {
     return true;
 }
 
-/* What is stranded is this thread's now, which waits or asks; false: nothing is. */
+/* What is orphaned is this thread's now, which waits or asks; false: nothing is. */
 static bool look_after(dtp_pool_t *rec, const goal_t *g) {
-    if (!DTP_LOAD(&rec->stranded, relaxed) || !DTP_SWAP(&rec->stranded, false, seq_cst)) return false;
+    if (!DTP_LOAD(&rec->orphaned, relaxed) || !DTP_SWAP(&rec->orphaned, false, seq_cst)) return false;
     if (dtp_pool_is_away(rec) && !serve_left(rec, g)) (void)dtp_dispatch(rec);
     return true;
 }
@@ -200,9 +200,9 @@ static void pass_on(dtp_queue_t *q) {
     if (DTP_LOAD(&q->work.state, seq_cst) > DTP_PENDING_HINT) return;
     if (DTP_LOAD(&q->count, relaxed) > 0 && !dtp_dispatch(rec)) dtp_pool_strand(rec);
 }
-/* The same of what is stranded. */
+/* The same of what is orphaned. */
 static void pass_on_stranded(dtp_pool_t *rec) {
-    if (DTP_LOAD(&rec->stranded, relaxed) && DTP_SWAP(&rec->stranded, false, seq_cst)) dtp_pool_strand(rec);
+    if (DTP_LOAD(&rec->orphaned, relaxed) && DTP_SWAP(&rec->orphaned, false, seq_cst)) dtp_pool_strand(rec);
 }
 
 /* Follows the events that queues are parked on. The caller is inside the goal's queue, and must
@@ -227,9 +227,9 @@ static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
     return leaf;
 }
 
-/* Sleeps on the bell of the leaf, if it is still `bell`. Who strands work of its pool, or of the
+/* Sleeps on the wake word of the leaf, if it is still `wake_word`. Who strands work of its pool, or of the
  * goal's, rings it. */
-static void wait_asleep(const goal_t *g, dtp_queue_t *leaf, uint32_t bell, int64_t left_ns) {
+static void wait_asleep(const goal_t *g, dtp_queue_t *leaf, uint32_t wake_word, int64_t left_ns) {
     dtp_pool_t *const rec[] = {leaf->rec, g->queue->rec};
     const int pools = rec[0] == rec[1] ? 1 : 2;
     dtp_waiter_t self[2];
@@ -242,7 +242,7 @@ static void wait_asleep(const goal_t *g, dtp_queue_t *leaf, uint32_t bell, int64
     sleeps = left_ns > 0;
 #endif
     if (sleeps)
-        dtp_sleep_or_rest(g->share, &leaf->bell, bell, bell + 1, left_ns == INT64_MAX ? -1 : left_ns,
+        dtp_sleep_or_rest(g->share, &leaf->wake_word, wake_word, wake_word + 1, left_ns == INT64_MAX ? -1 : left_ns,
                           g->rests);
     for (int i = 0; i < pools; ++i) dtp_pool_wait_out(rec[i], &self[i]);
 }
@@ -253,20 +253,20 @@ static bool wait_round(goal_t *g) {
     dtp_queue_t *leaf = find_leaf(g, &seq);
     DTP_ADD(&leaf->waiters, 1, seq_cst);
 #ifndef DTP_BREAK_QUEUE_BELL
-    uint32_t bell = DTP_LOAD(&leaf->bell, seq_cst);
+    uint32_t wake_word = DTP_LOAD(&leaf->wake_word, seq_cst);
 #endif
     uint64_t wake_at = DTP_LOAD(&leaf->wake_at, relaxed);
     while (wake_at > seq && !DTP_CAS_WEAK(&leaf->wake_at, &wake_at, seq, seq_cst))
         ;
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
 #ifdef DTP_BREAK_QUEUE_BELL
-    uint32_t bell = DTP_LOAD(&leaf->bell, seq_cst);
+    uint32_t wake_word = DTP_LOAD(&leaf->wake_word, seq_cst);
 #endif
     if (g->event) {
         uint32_t pending = 0;
         DTP_CAS(&g->event->word, &pending, 1, seq_cst);
     }
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     int64_t until_ns = INT64_MAX;
     bool go_on = reached(g) || help(leaf, seq, g) || keep_promise(g, true) || look_after(leaf->rec, g) ||
                  look_after(g->queue->rec, g) || dtp_queue_end_late(leaf, &until_ns);
@@ -280,7 +280,7 @@ static bool wait_round(goal_t *g) {
         if (g->until_ns < until_ns) until_ns = g->until_ns;
         int64_t left = until_ns == INT64_MAX ? INT64_MAX : dtp_max64(until_ns - dtp_now_ns(), 0);
         if ((g->pauses || (g->grace && leaf->rec->workers)) && left > GRACE_NS) left = GRACE_NS;
-        wait_asleep(g, leaf, bell, left);
+        wait_asleep(g, leaf, wake_word, left);
         g->grace = g->pauses = false;
     }
     DTP_SUB(&leaf->waiters, 1, seq_cst);
@@ -368,9 +368,9 @@ void dtp_queue_rest(const dtp_share_t *share) {
             if (several) g.until_ns = dtp_now_ns() + SLICE_NS;
             wait_rounds(&g, several);
             dtp_queue_leave(q);
-        } else { /* a poke comes by itself */
-            _Atomic uint32_t bell = 0;
-            dtp_sleep_or_rest(share, &bell, 0, 1, -1, true);
+        } else { /* a wake comes by itself */
+            _Atomic uint32_t wake_word = 0;
+            dtp_sleep_or_rest(share, &wake_word, 0, 1, -1, true);
         }
         dtp_object_release(event);
     }
@@ -386,7 +386,7 @@ void dtp_queue_drive(dtp_queue_t *q) {
     dtp_queue_t *leaf = find_leaf(&g, &seq);
     dtp_pool_t *rec = leaf->rec;
     (void)dtp_queue_end_late(leaf, &until_ns);
-    bool left = DTP_LOAD(&rec->stranded, relaxed) && DTP_SWAP(&rec->stranded, false, seq_cst);
+    bool left = DTP_LOAD(&rec->orphaned, relaxed) && DTP_SWAP(&rec->orphaned, false, seq_cst);
     /* Other pools send a thread by themselves. */
     if (DTP_LOAD(&leaf->work.state, relaxed) <= DTP_PENDING_HINT && DTP_LOAD(&leaf->count, relaxed) > 0)
         left |= rec->workers ? dtp_workers_are_away(rec) : !rec->form_s;

@@ -40,7 +40,7 @@ dnnl_tp_status_t dtp_seat_take_more(dtp_seats_t *s, const dnnl_tp_allocator_t *a
 #ifdef DTP_BREAK_SEATS_LOOK
         return dnnl_tp_success;
 #endif
-        DTP_JOLT();
+        DTP_PREEMPT_POINT();
         if (!DTP_LOAD(&s->closed, seq_cst)) return dnnl_tp_success;
         dtp_seat_leave(seat);
 #ifdef DTP_BREAK_SEATS_LOCK
@@ -82,7 +82,7 @@ dnnl_tp_status_t dtp_seats_close(dtp_seats_t *s) {
     bool alone = take(&s->first, key);
     if (alone) {
         DTP_STORE(&s->closed, true, seq_cst);
-        DTP_JOLT();
+        DTP_PREEMPT_POINT();
         for (dtp_seat_t *seat = DTP_LOAD(&s->more, relaxed); seat && alone; seat = seat->next)
             alone = DTP_LOAD(&seat->holder, seq_cst) == 0;
         if (!alone) dtp_seats_open(s);

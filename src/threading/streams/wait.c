@@ -12,7 +12,7 @@ static void wait_arrived(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_statu
     (void)event;
     dtp_wait_t *w = (dtp_wait_t *)node;
     void *waiter = DTP_SWAP(&w->waiter, ARRIVED, acq_rel);
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     if (waiter) w->arrived(w, waiter, status);
     wait_release(w);
 }
@@ -50,7 +50,7 @@ void dtp_wait_arm(dtp_wait_t *w, void *waiter) {
         dtp_event_t *event = dtp_object_retain(w->event);
         w->listed = true;
         DTP_STORE(&w->waiter, waiter, release);
-        DTP_JOLT();
+        DTP_PREEMPT_POINT();
         dtp_event_add(event, &w->node);
         dtp_object_release(event);
         return;

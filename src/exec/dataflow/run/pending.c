@@ -15,13 +15,13 @@
  *
  * Who comes for a returned node. The owner, if it sleeps in the pool (`parked`): it is woken. If the crew of computing
  * threads is open (`crew_open`): one of its threads looks soon, and one more is invited. Else the run's sleeper is
- * poked (threading/base/sleeper.h): the owner is busy and will look, or rests and is called. All this happens under
+ * woken (threading/base/sleeper.h): the owner is busy and will look, or rests and is called. All this happens under
  * `lock`, but for the two calls that may run foreign code: the invitation (it is counted in `inviting`, for whose end
  * the owner waits before it closes the crew) and the call of a resting run (which cannot end without it).
  *
  * Rest. An owner that has nothing left but nodes that are away, and is alone (no joiner is `inside`), closes the crew,
  * collects what joiners left behind and returns false from dtp_dataflow_go: the caller may give up thread and ticket,
- * and calls go again when the sleeper was poked.
+ * and calls go again when the sleeper was woken.
  *
  * Failure. A run that has failed, is cancelled or late takes back what may be taken back: nodes that no thread of the
  * blocking crew has begun, and (args.recall) events that have not fired. They are returned and delivered as ghosts.
@@ -63,20 +63,20 @@ void dtp_dataflow_return(dtp_dataflow_state_t *s, uint64_t task, dnnl_tp_status_
     dtp_lock(&s->lock);
 #endif
     *dtp_dataflow_link(task) = DTP_LOAD(&s->returned, relaxed);
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     DTP_STORE(&s->returned, task, release);
 #ifdef DTP_BREAK_PENDING_LOST
     dtp_lock(&s->lock);
 #endif
 #ifdef DTP_BREAK_PENDING_LAST_ACCESS
     dtp_unlock(&s->lock);
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
 #endif
     bool invites = false;
     if (!dtp_dataflow_wake_owner(s)) {
         invites = s->crew_open;
         if (invites) (void)DTP_ADD(&s->inviting, 1, relaxed);
-        else if (s->sleeper) resume = dtp_sleeper_poke(s->sleeper);
+        else if (s->sleeper) resume = dtp_sleeper_wake(s->sleeper);
     }
 #ifndef DTP_BREAK_PENDING_LAST_ACCESS
     dtp_unlock(&s->lock); /* the run may be over, unless it is being invited to or called */

@@ -227,6 +227,6 @@ dnnl_tp_status_t dtp_dataflow_end(dtp_dataflow_state_t *s, dtp_dataflow_result_t
 dnnl_tp_status_t dtp_dataflow_run(const dtp_dataflow_plan_t *plan, dtp_dataflow_state_t *s,
                                   const dtp_dataflow_args_t *args, dtp_dataflow_result_t *result) {
     dtp_dataflow_begin(plan, s, args);
-    while (!dtp_dataflow_go(s, args->par)) dtp_sleep_until_poked(s->sleeper); /* keeps its thread */
+    while (!dtp_dataflow_go(s, args->par)) dtp_sleep_until_woken(s->sleeper); /* keeps its thread */
     return dtp_dataflow_end(s, result);
 }

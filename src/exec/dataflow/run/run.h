@@ -110,7 +110,7 @@ struct dtp_dataflow_state {
     DTP_ATOMIC(uint32_t) finished;
     DTP_ATOMIC(uint64_t) returned; /* list of nodes that are back; written under the lock */
     _Alignas(DTP_NO_SHARE)
-        DTP_ATOMIC(uint32_t) hungry; /* threads that look for tasks now, the parked owner too */
+        DTP_ATOMIC(uint32_t) searching; /* threads that look for tasks now, the parked owner too */
     DTP_ATOMIC(uint32_t) wide;       /* a WIDE node has the whole pool */
     /* Of a large crew: whose queue may hold tasks, a bit each, so that who is dry need not look at all of them. */
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) given[DTP_MAX_THREADS / 64];

@@ -6,9 +6,9 @@
  * Giving away. A worker of a shared run that has more than one task and an empty queue puts the older half of
  * its LIFO into the queue; of a few tasks all but the most critical one, so that others may take what is best
  * for them; before a costly node everything. Within what is given away at once the most critical comes first.
- * It runs what it has given away itself when nobody took it. `hungry` counts threads that look for tasks; it is
+ * It runs what it has given away itself when nobody took it. `searching` counts threads that look for tasks; it is
  * a hint. Leaving. A joiner whose ticket is wanted links its tasks into `orphans` (taken whole by the next one
- * who is dry). Parking. Only the owner sleeps: it counts as hungry, stores parked = 1, fence, looks at
+ * who is dry). Parking. Only the owner sleeps: it counts as searching, stores parked = 1, fence, looks at
  * everything again, sleeps. Who gives tasks away, leaves, or finishes the run: publish, fence, look at parked,
  * swap it to 0, wake. */
 #include "common/base/with.h"
@@ -80,7 +80,7 @@ static void expose(dtp_dataflow_worker_t *w, size_t n) {
     if (!n) return;
     for (size_t i = 0; i < n; ++i)
         DTP_STORE(&q->word[(bottom + i) % DTP_DATAFLOW_QUEUE], w->lifo[end - 1 - i], relaxed);
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
 #ifdef DTP_BREAK_DEQUE_BOTTOM
     DTP_STORE(&q->bottom, bottom + n, relaxed);
 #else
@@ -103,7 +103,7 @@ static bool take_from(dtp_dataflow_worker_t *w, dtp_dataflow_queue_t *q) {
         if (n > MAX_TAKE) n = MAX_TAKE;
         for (uint64_t i = 0; i < n; ++i)
             w->lifo[n - 1 - i] = DTP_LOAD(&q->word[(top + i) % DTP_DATAFLOW_QUEUE], relaxed);
-        DTP_JOLT();
+        DTP_PREEMPT_POINT();
 #ifdef DTP_BREAK_DEQUE_TAKE
         top = DTP_LOAD(&q->top, acquire);
 #endif
@@ -257,7 +257,7 @@ void dtp_dataflow_feed(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
     size_t n = (size_t)(w->top - w->lifo);
     if (n > 1) expose(w, n <= FEW ? n - 1 : n / 2);
-    else if (w->spill && DTP_LOAD(&s->hungry, relaxed)) orphan_spill(w);
+    else if (w->spill && DTP_LOAD(&s->searching, relaxed)) orphan_spill(w);
 }
 
 /* What does not fit into the queue, and what has to stay when the worker leaves. */
@@ -280,7 +280,7 @@ static void invite(dtp_dataflow_worker_t *w, int64_t est_ns) {
 static bool look_for_tasks(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
     if (dtp_dataflow_take(w)) return true;
-    DTP_ADD(&s->hungry, 1, relaxed);
+    DTP_ADD(&s->searching, 1, relaxed);
     bool found = false;
     int64_t until = dtp_ticks() + dtp_ticks_of_ns(DRY_NS);
     for (int i = 1;; ++i) {
@@ -290,7 +290,7 @@ static bool look_for_tasks(dtp_dataflow_worker_t *w) {
         dtp_pause();
         if (i % SPINS_PER_LOOK == 0 && dtp_ticks() > until) break;
     }
-    DTP_SUB(&s->hungry, 1, relaxed);
+    DTP_SUB(&s->searching, 1, relaxed);
     return found;
 }
 
@@ -326,7 +326,7 @@ static bool open_crew(dtp_dataflow_worker_t *w, int64_t est_ns) {
             s->workers[i].timed_ns = 0;
         }
     }
-    DTP_STORE(&s->hungry, 0, relaxed);
+    DTP_STORE(&s->searching, 0, relaxed);
     DTP_STORE(&s->wide, 0, relaxed);
     DTP_STORE(&s->orphans, 0, relaxed);
     DTP_STORE(&s->parked, 0, relaxed);
@@ -361,8 +361,8 @@ bool dtp_dataflow_look(dtp_dataflow_worker_t *w, bool shared) {
             return true;
     }
     if (!shared) return surplus_ns(w) && open_crew(w, rest_ns(w));
-    /* Somebody may be idle in the pool though nobody is hungry here. Only who has a task may invite. */
-    if (w->top > w->lifo && !DTP_LOAD(&s->hungry, relaxed) && !dtp_crew_is_full(&s->crew))
+    /* Somebody may be idle in the pool though nobody is searching here. Only who has a task may invite. */
+    if (w->top > w->lifo && !DTP_LOAD(&s->searching, relaxed) && !dtp_crew_is_full(&s->crew))
         dtp_dataflow_invite(w);
     return false;
 }
@@ -458,7 +458,7 @@ static void park_and_lend(dtp_dataflow_worker_t *w) {
 
 bool dtp_dataflow_wait(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
-    DTP_ADD(&s->hungry, 1, relaxed);
+    DTP_ADD(&s->searching, 1, relaxed);
     int64_t until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
     for (int i = 1;; ++i) {
         if (anything(s) || dtp_crew_help(&s->crew)) break;
@@ -468,7 +468,7 @@ bool dtp_dataflow_wait(dtp_dataflow_worker_t *w) {
         park_and_lend(w);
         until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
     }
-    DTP_SUB(&s->hungry, 1, relaxed);
+    DTP_SUB(&s->searching, 1, relaxed);
     return !dtp_dataflow_is_quiet(s) || dtp_dataflow_take(w);
 }
 

@@ -11,7 +11,7 @@
 
 /* The last of several arrivals? One locked operation: a load before it would fetch the line twice. */
 STEP bool arrive8(DTP_ATOMIC(uint8_t) * c, const bool shared) {
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
 #ifdef DTP_BREAK_MERGE_READY
     (void)shared;
 #else
@@ -22,7 +22,7 @@ STEP bool arrive8(DTP_ATOMIC(uint8_t) * c, const bool shared) {
     return left == 0;
 }
 STEP bool arrive32(DTP_ATOMIC(uint32_t) * c, const bool shared) {
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     if (shared) return DTP_SUB(c, 1, acq_rel) == 1;
     uint32_t left = DTP_LOAD(c, relaxed) - 1;
     DTP_STORE(c, left, relaxed);
@@ -122,7 +122,7 @@ STEP void recycle(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, c
     if (instance->number == 0 && instance->iteration == round && args->enter &&
         !dtp_dataflow_stopped(w->state))
         args->enter(args->ctx, instance);
-    DTP_JOLT();
+    DTP_PREEMPT_POINT();
     dtp_dataflow_instance_t *gated = instance->prev; /* iteration j + P */
     if (arrive32(&gated->gate, shared))
         enter_block(w, gated, r->choices[r->nodes[r->test].index].block[1], shared);
@@ -396,7 +396,7 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
                 } else {
                     ++owed;
                     if (top == w->lifo || w->fuel <= 1 || !has_edge(nodes, edges, top[-1] ^ tag, edge)) {
-                        DTP_JOLT();
+                        DTP_PREEMPT_POINT();
                         if (DTP_SUB(&count[edge], (uint8_t)owed, acq_rel) == owed) *top++ = tag | edge;
                         owed = 0;
                     }
