@@ -48,7 +48,7 @@ static void loop_body(void *arg, int slot, int64_t begin, int64_t end) {
     loop_t *loop = arg;
     MUST(slot >= 0 && slot < SLOTS && atomic_fetch_add(&loop->in_slot[slot], 1) == 0);
     MUST(atomic_load(&loop->open));
-    stress_jolt();
+    stress_preempt();
     for (int64_t i = begin; i < end; ++i) atomic_fetch_add(&loop->seen[i], 1);
     MUST(atomic_load(&loop->open));
     atomic_fetch_sub(&loop->in_slot[slot], 1);
@@ -76,7 +76,7 @@ typedef struct {
 static void run_body(void *arg, const dtp_parallel_t *par) {
     runs_t *r = arg;
     MUST(atomic_fetch_add(&r->running, 1) < r->tickets);
-    stress_jolt();
+    stress_preempt();
     one_loop(par);
     atomic_fetch_sub(&r->running, 1);
     atomic_fetch_add(&r->ran, 1);
@@ -99,7 +99,7 @@ static void runs(pool_t p, int tickets) {
 enum { LONG_NS = 1000000, SHORT_NS = 1000, LONGS = 2, PIECES = 6 };
 static void piece(runs_t *r) {
     MUST(atomic_fetch_add(&r->running, 1) < r->tickets);
-    stress_jolt();
+    stress_preempt();
     atomic_fetch_sub(&r->running, 1);
 }
 static void long_body(void *arg, const dtp_parallel_t *par) {
@@ -226,7 +226,7 @@ static void events(dnnl_tp_engine_t engine, int callbacks) {
     pthread_t thread[WAITERS];
     for (int i = 0; i < WAITERS; ++i) start(&thread[i], waiter, &e);
     pthread_barrier_wait(&e.barrier);
-    for (int i = 0; i < callbacks; ++i) stress_jolt();
+    for (int i = 0; i < callbacks; ++i) stress_preempt();
     OK(dnnl_tp_event_signal(e.event, dnnl_tp_success));
     for (int i = 0; i < WAITERS; ++i) pthread_join(thread[i], NULL);
     MUST(atomic_load(&e.called) == WAITERS * callbacks);

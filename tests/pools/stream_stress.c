@@ -76,7 +76,7 @@ static void wait_round(dnnl_tp_stream_t stream) {
         if (i % 4 == 3) OK(dnnl_tp_stream_record_event(stream, &waits.event[i / 4]));
     }
     pthread_barrier_wait(&waits.barrier);
-    stress_jolt();
+    stress_preempt();
     OK(dnnl_tp_event_signal(gate, dnnl_tp_success));
     pthread_barrier_wait(&waits.barrier);
     OK(dnnl_tp_stream_wait(stream));

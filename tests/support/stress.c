@@ -16,7 +16,7 @@ static bool is_broken;
 static int rounds;
 static time_t begun;
 
-void stress_jolt(void) {
+void stress_preempt(void) {
     enum { SLEEPS = 24, YIELDS = 96 }; /* of 256 */
     static _Thread_local unsigned seed;
     if (!seed) seed = (unsigned)(uintptr_t)&seed | 1u;

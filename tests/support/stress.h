@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-void stress_jolt(void); /* yields or sleeps a few microseconds, now and then */
+void stress_preempt(void); /* yields or sleeps a few microseconds, now and then */
 
 /* Of main, before anything else: PROGRAM ROUNDS [--broken]. A broken build does its rounds in a child
  * process. */

@@ -101,7 +101,7 @@ static const char *name_of(const line_t *l) {
     if (at >= base && at < base + sizeof rec->loop)
         return (at - base) % sizeof(dtp_shared_loop_t) < LINE ? (at - base) / sizeof(dtp_shared_loop_t)
                                                                     ? "shared loop k: word"
-                                                                    : "shared loop 0: word, door"
+                                                                    : "shared loop 0: word, loops"
                                                               : "shared loop: slots, wake word";
     const char *name = l->what;
     if (at >= base && at < base + sizeof *rec)

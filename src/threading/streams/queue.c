@@ -57,7 +57,7 @@ void dtp_queue_leave(dtp_queue_t *q) {
     if (DTP_UNLIKELY(DTP_SUB(&q->inside, 1, acq_rel) == last)) end_queue(q);
 }
 
-/* ---- Bell -------------------------------------------------------------------------------------------- */
+/* ---- Wake word ------------------------------------------------------------------------------------ */
 
 void dtp_queue_ring(dtp_queue_t *q) {
     if (!DTP_LOAD(&q->waiters, seq_cst)) return;

@@ -64,7 +64,7 @@
  * who sleep), when the queue parks, when an event with sleepers fires, and by dtp_dispatch when the
  * pending work is published and a ticket free. Sleeper: waiters+1; read wake_word; lower wake_at; look
  * at everything again; sleep. Ringer: publish; read waiters; exchange(wake_at, none); wake_word+1; wake.
- * (Bell before wake_at, or a ringer in between would drop the new target.)
+ * (The wake word before wake_at, or a waker in between would drop the new target.)
  *
  * Life. `inside` = items in flight + threads that help + CLOSED + LAST_ENDS; close drains, sets CLOSED, after
  * which nobody comes in, and waits until nobody is inside: then the queue ends, i.e. lets the record go. Inside

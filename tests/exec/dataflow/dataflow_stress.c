@@ -14,7 +14,7 @@
 
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/dataflow_program.h"
-#include "support/jolt.h"
+#include "support/preempt.h"
 #include "support/watchdog.h"
 #include "threading/streams/stream_attr.h"
 

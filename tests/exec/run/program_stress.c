@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "dnnl_tp/dnnl_tp_threadpool.h"
-#include "support/jolt.h"
+#include "support/preempt.h"
 #include "support/program.h"
 #include "support/watchdog.h"
 
@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
         fflush(stdout);
     }
     printf("%lld runs of %llu programs, no mismatch; %lld forced preemptions\n", (long long)done,
-           (unsigned long long)(seed - first), (long long)jolt_count());
+           (unsigned long long)(seed - first), (long long)preempt_count());
     for (int t = 1; t <= MAX_T; ++t) {
         dnnl_tp_stream_destroy(stream[t]);
         dnnl_tp_stream_attr_destroy(attr[t]);
