@@ -15,7 +15,7 @@
 #include "onnx/dnnl_tp_onnx_session.h"
 #include "support/watchdog.h"
 
-enum { PATH = 4096, TEXT = 512, NAME = 32, MAX_DIMS = 256, MAX_SETS = 16, HANG_SECONDS = 60 };
+enum { PATH = 4096, TEXT = 512, NAME = 48, MAX_DIMS = 256, MAX_SETS = 16, HANG_SECONDS = 60 };
 typedef enum { AS_IN_FILE, NAMED, EQUAL_NAMES, UNNAMED, MINUS_ONE, QUESTION_MARK, WAYS } way_t;
 static const char *const ways[WAYS] = {"as in the file", "a name each", "a name for equal sizes",
                                        "no names",       "-1",          "'?'"};
