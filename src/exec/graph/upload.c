@@ -72,8 +72,8 @@ dnnl_tp_status_t dtp_graph_upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, c
         *handle = found->data;
         return dnnl_tp_success;
     }
-    dtp_block_t *block;
-    void *to;
+    dtp_block_t *block = NULL;
+    void *to = NULL;
     DTP_TRY(upload(graph, engine, data, bytes, &key, &block, &to));
     return add_or_find(graph, engine, &key, block, to, handle);
 }
