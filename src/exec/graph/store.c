@@ -24,15 +24,14 @@ void *dtp_store_alloc(const dtp_store_t *s, size_t size) {
     return p;
 }
 
-/* ---- Sources
- * ----------------------------------------------------------------------------------------- */
+/* ---- Sources ----------------------------------------------------------------------------------------- */
 
 /* Under the lock: the source like this one, which has one user more then. */
 static dtp_source_t *hold_locked(dtp_store_t *s, const dtp_source_t *like) {
     dtp_source_t *c = s->sources[bucket_of(like->hash)];
     for (; c; c = c->next)
         if (c->hash == like->hash && c->bytes == like->bytes && c->is_copy == like->is_copy &&
-            (c->is_copy ? !memcmp(c->data, like->data, c->bytes) : c->data == like->data))
+            (c->is_copy ? !c->bytes || !memcmp(c->data, like->data, c->bytes) : c->data == like->data))
             break;
     if (c) ++c->users;
     return c;
