@@ -312,7 +312,7 @@ static dnnl_tp_status_t read_args(request_t *r, const session_t *s) {
 static call_t *find_call(session_t *s, const request_t *r) {
     for (call_t **at = &s->calls; *at; at = &(*at)->next) {
         call_t *c = *at;
-        if (c->key_bytes != r->key_bytes || memcmp(c->key, r->key, r->key_bytes)) continue;
+        if (c->key_bytes != r->key_bytes || (r->key_bytes && memcmp(c->key, r->key, r->key_bytes))) continue;
         *at = c->next;
         c->next = s->calls;
         s->calls = c;
@@ -326,7 +326,7 @@ static call_t *find_call(session_t *s, const request_t *r) {
 static model_graph_t *find_graph(session_t *s, const request_t *r, bool by_shape) {
     const size_t bytes = by_shape ? r->key_bytes : r->head_bytes;
     for (model_graph_t *g = s->graphs; g; g = g->next)
-        if (g->head_bytes == bytes && !memcmp(g->head, r->key, bytes)) {
+        if (g->head_bytes == bytes && (!bytes || !memcmp(g->head, r->key, bytes))) {
             ++g->users;
             return g;
         }
@@ -367,7 +367,7 @@ static dnnl_tp_status_t make_graph(session_t *s, request_t *r, bool by_shape, mo
     g->inputs = (dnnl_tp_value_t *)(void *)(g + 1);
     g->outputs = g->inputs + s->nin;
     uint8_t *head = (uint8_t *)(void *)(g->outputs + s->nout);
-    memcpy(head, r->key, r->key_bytes);
+    if (r->key_bytes) memcpy(head, r->key, r->key_bytes);
     g->head = head;
     g->head_bytes = by_shape ? r->key_bytes : r->head_bytes;
     g->users = 1;
@@ -422,7 +422,7 @@ static dnnl_tp_status_t make_call(session_t *s, request_t *r, call_t **call) {
     c->key_bytes = r->key_bytes;
     dnnl_tp_status_t status = c->key ? dnnl_tp_success : dnnl_tp_out_of_memory;
     if (!status) {
-        memcpy(c->key, r->key, r->key_bytes);
+        if (r->key_bytes) memcpy(c->key, r->key, r->key_bytes);
         pthread_mutex_lock(&s->lock);
         bool by_shape = s->by_shape;
         pthread_mutex_unlock(&s->lock);
