@@ -105,6 +105,7 @@ static dnnl_tp_primitive_t scaled_reorder(dnnl_tp_memory_desc_t from, dnnl_tp_me
 /* On an asynchronous stream the scalars are changed and dropped while the work waits for an event. */
 static void executions_take_the_value_of_a_host_scalar(void **state) {
     (void)state;
+    if (!DNNL_TP_WITH_THREADPOOL) skip();
     enum { N = 6 };
     dnnl_tp_memory_desc_t from = plain(2, 3, dnnl_tp_s8), to = plain(2, 3, dnnl_tp_f32);
     dnnl_tp_primitive_t p = scaled_reorder(from, to);

@@ -213,6 +213,7 @@ static void sleeps(unsigned flags) {
     dnnl_tp_value_t v, w;
     float y;
     void *out[] = {&y};
+    if (flags && DNNL_TP_CPU_RUNTIME != DNNL_TP_RUNTIME_THREADPOOL) return; /* no blocking threads */
     watchdog(30, NULL);
     CHECK_OK(dnnl_tp_threadpool_create(&pool, &pool_opts));
     CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
