@@ -457,9 +457,11 @@ DNNL_TP_BIT_OPS(rnn_flags)
 
 } // namespace dnnl_tp
 
-/** oneDNN's headers have their namespace here, too. */
+/** @cond
+ * oneDNN's headers have their namespace here, too. Doxygen takes the alias for a recursion. */
 namespace oneapi {
 namespace dnnl_tp = ::dnnl_tp;
 }
+/** @endcond */
 
 #endif

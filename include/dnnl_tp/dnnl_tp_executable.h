@@ -168,7 +168,8 @@ typedef struct {
 /** Runs a compiled graph and waits for it. In steady state it allocates nothing. Many threads may run one
  * executable at once, on streams of their own or on one: runs on a synchronous stream go on beside each other; on
  * an asynchronous one each has a place in the order, behind what was submitted before the call and in front of
- * what is submitted until it returns. Thread-safe.
+ * what is submitted until it returns. More than 1024 runs of one executable at once, those that were submitted
+ * included, are refused with out_of_memory. Thread-safe.
  *
  * @param executable an executable
  * @param stream of the executable's device; its pool computes, or the engine, where that has a memory of its own

@@ -251,7 +251,10 @@ class event : public detail::handle<dnnl_tp_event_t, dnnl_tp_event_destroy> {
     void wait() const { check(dnnl_tp_event_wait(get(), -1, nullptr)); }
     /** Waits so long; false if the time ran out; throws if the work failed. */
     bool wait_for(std::int64_t timeout_ns) const {
-        return detail::in_time(dnnl_tp_event_wait(get(), timeout_ns, nullptr));
+        dnnl_tp_status_t of_the_work = dnnl_tp_success;
+        if (!detail::in_time(dnnl_tp_event_wait(get(), timeout_ns, &of_the_work))) return false;
+        wait();
+        return true;
     }
     /** Status of an event that is done; throws only if it cannot be waited for. */
     dnnl_tp_status_t status() const {
@@ -317,9 +320,12 @@ class stream : public detail::handle<dnnl_tp_stream_t, dnnl_tp_stream_destroy> {
         check(dnnl_tp_stream_wait(get()));
         return *this;
     }
-    /** Waits so long; false if the time ran out. */
+    /** Waits so long; false if the time ran out; throws if the work failed, also with timed_out. */
     bool wait_for(std::int64_t timeout_ns) {
-        return detail::in_time(dnnl_tp_stream_wait_for(get(), timeout_ns));
+        const dnnl_tp_status_t status = dnnl_tp_stream_wait_for(get(), timeout_ns);
+        if (status != dnnl_tp_timed_out || !idle()) return detail::in_time(status);
+        wait(); /* the work's own status, or all is done by now */
+        return true;
     }
     /** Is everything done? */
     bool idle() const {

@@ -113,7 +113,8 @@ typedef struct {
 
 /** Creates a built-in pool and starts its threads. They have the caller's floating-point environment, traps and
  * rounding included, and block all signals but those that their own instructions raise (SIGFPE, SIGSEGV and the
- * like). Thread-safe.
+ * like). Threads and processes that a closure starts on such a thread inherit its blocked signals and its processors:
+ * a closure that does so sets both anew. Thread-safe.
  *
  * @param[out] pool owned by the caller; NULL on failure
  * @param opts read during the call only; NULL = defaults

@@ -492,6 +492,20 @@ static void test_events(void **) {
     assert_int_equal(first.record_event().status(), dnnl_tp_cancelled);
     first.reset_errors();
     first.wait();
+    /* Work that failed with timed_out is no wait whose time ran out. */
+    event silent = event::host(e);
+    silent.signal(dnnl_tp_timed_out);
+    first.wait_event(silent);
+    for (int of_event = 0; of_event < 2; ++of_event) {
+        try {
+            (void)!(of_event ? silent.wait_for(1000000) : first.wait_for(1000000000));
+            fail();
+        } catch (const error &err) {
+            assert_int_equal(err.status(), dnnl_tp_timed_out);
+        }
+    }
+    first.reset_errors();
+    assert_true(first.wait_for(1000000000));
 }
 #endif
 

@@ -463,7 +463,7 @@ static void every_instruction_set_has_a_name_and_limits_an_engine(void **state) 
     static const struct {
         int isa;
         const char *name;
-        dnnl_tp_cpu_isa_t as; /* what it limits to */
+        dnnl_tp_cpu_isa_t as; /* what limits to the same */
     } sets[] = {{0x1, "sse41", dnnl_tp_cpu_isa_sse41},
                 {0x3, "avx", dnnl_tp_cpu_isa_sse41},
                 {0x7, "avx2", dnnl_tp_cpu_isa_avx2},
@@ -472,11 +472,11 @@ static void every_instruction_set_has_a_name_and_limits_an_engine(void **state) 
                 {0x27, "avx512_core", dnnl_tp_cpu_isa_avx512_core},
                 {0x67, "avx512_core_vnni", dnnl_tp_cpu_isa_avx512_core_vnni},
                 {0xe7, "avx512_core_bf16", dnnl_tp_cpu_isa_avx512_core_bf16},
-                {0x1ef, "avx10_1_512", dnnl_tp_cpu_isa_avx512_core_bf16},
-                {0xfef, "avx10_1_512_amx", dnnl_tp_cpu_isa_avx512_core_bf16},
-                {0x1fef, "avx10_1_512_amx_fp16", dnnl_tp_cpu_isa_avx512_core_bf16},
-                {0x201ff, "avx10_2", dnnl_tp_cpu_isa_avx512_core_bf16},
-                {0x22fff, "avx10_2_amx_2", dnnl_tp_cpu_isa_avx512_core_bf16}};
+                {0x1ef, "avx10_1_512", dnnl_tp_cpu_isa_default},
+                {0xfef, "avx10_1_512_amx", dnnl_tp_cpu_isa_default},
+                {0x1fef, "avx10_1_512_amx_fp16", dnnl_tp_cpu_isa_default},
+                {0x201ff, "avx10_2", dnnl_tp_cpu_isa_default},
+                {0x22fff, "avx10_2_amx_2", dnnl_tp_cpu_isa_default}};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
         const char *impl[2];
         const int isas[2] = {sets[i].isa, (int)sets[i].as};

@@ -421,6 +421,12 @@ static void thread_counts_resolve_in_order(void **state) {
     assert_int_equal(n, 6);
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
     CHECK_STATUS(dnnl_tp_threadpool_interop_set_max_concurrency(0), dnnl_tp_invalid_arguments);
+    for (int asked = 255; asked < 300; ++asked) { /* counts above 256 mean 256 */
+        int given = 0;
+        CHECK_OK(dnnl_tp_threadpool_interop_set_max_concurrency(asked));
+        CHECK_OK(dnnl_tp_threadpool_interop_get_max_concurrency(&given));
+        assert_int_equal(given, asked < 256 ? asked : 256);
+    }
     CHECK_OK(dnnl_tp_engine_destroy(engine));
     CHECK_OK(dnnl_tp_memory_desc_destroy(src));
     CHECK_OK(dnnl_tp_memory_desc_destroy(wei));

@@ -471,6 +471,30 @@ static void dispatch(void **state) {
     }
 }
 
+/* A limit above what the processor has changes nothing; the limit with the name of bf16 puts its products first. */
+static void limits_and_the_order_of_bf16(void **state) {
+    (void)state;
+    static const dnnl_tp_cpu_isa_t limits[] = {dnnl_tp_cpu_isa_default, dnnl_tp_cpu_isa_avx512_core_fp16,
+                                               dnnl_tp_cpu_isa_avx512_core_amx, dnnl_tp_cpu_isa_avx10_2_512_amx_2,
+                                               dnnl_tp_cpu_isa_avx512_core_bf16};
+    enum { NLIMITS = sizeof limits / sizeof *limits };
+    unsigned isa[NLIMITS];
+    for (int i = 0; i < NLIMITS; ++i) {
+        dnnl_tp_engine_attr_t attr;
+        dnnl_tp_engine_t engine;
+        CHECK_OK(dnnl_tp_engine_attr_create(&attr));
+        CHECK_OK(dnnl_tp_engine_attr_set_max_isa(attr, limits[i]));
+        CHECK_OK(dnnl_tp_engine_create_v2(&engine, test_engine_kind(), 0, attr));
+        isa[i] = engine->isa;
+        CHECK_OK(dnnl_tp_engine_destroy(engine));
+        CHECK_OK(dnnl_tp_engine_attr_destroy(attr));
+    }
+    for (int i = 1; i < NLIMITS - 1; ++i) assert_int_equal(isa[i], isa[0]);
+    assert_int_equal(isa[NLIMITS - 1], isa[0] & ~(unsigned)DTP_ISA_SLOW_BF16);
+    for (int i = 0; i < NTARGETS; ++i) /* portable code has no bit at all */
+        if (targets[i].engine) assert_int_equal(targets[i].engine->isa & DTP_ISA_SLOW_BF16, 0);
+}
+
 /* Where the processor is slower at bf16 products, those that multiply in f32 come first, each is listed once, and a clone
  * stays with its implementation. */
 static void order_where_bf16_is_slow(void **state) {
@@ -527,6 +551,7 @@ int main(void) {
         cmocka_unit_test(runtime_dims),   cmocka_unit_test(threads),
         cmocka_unit_test(any_is_packed),  cmocka_unit_test(dispatch),
         cmocka_unit_test(bf16_operands),  cmocka_unit_test(order_where_bf16_is_slow),
+        cmocka_unit_test(limits_and_the_order_of_bf16),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

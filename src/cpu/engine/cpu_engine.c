@@ -37,12 +37,13 @@ static unsigned limit_of(dnnl_tp_cpu_isa_t isa) {
     } parts[] = {{dnnl_tp_cpu_isa_avx2, DTP_ISA_AVX2},
                  {dnnl_tp_cpu_isa_avx512_core, DTP_ISA_AVX512},
                  {dnnl_tp_cpu_isa_avx512_core_vnni, DTP_ISA_AVX512_VNNI},
-                 /* asked for by name: its products come first everywhere */
                  {dnnl_tp_cpu_isa_avx512_core_bf16, DTP_ISA_AVX512_BF16}};
     unsigned bits = 0;
     if (isa == dnnl_tp_cpu_isa_default) return ~0u;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
         if (((unsigned)isa & (unsigned)parts[i].isa) == (unsigned)parts[i].isa) bits |= parts[i].bit;
+    /* Asked for by this name alone, products of bf16 come first everywhere. */
+    if (bits & DTP_ISA_AVX512_BF16 && isa != dnnl_tp_cpu_isa_avx512_core_bf16) bits |= DTP_ISA_SLOW_BF16;
     return bits;
 }
 

@@ -252,9 +252,8 @@ dnnl_tp_status_t dnnl_tp_engine_attr_set_stream_attr(dnnl_tp_engine_attr_t attr,
 /* ---- Process defaults -------------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_threadpool_interop_set_max_concurrency(int max_concurrency) {
-    DTP_REQUIRE(max_concurrency >= 1 && max_concurrency <= DTP_MAX_THREADS, BAD_COUNT, "%d is outside 1..%d",
-                max_concurrency, DTP_MAX_THREADS);
-    dtp_set_process_num_threads(max_concurrency);
+    DTP_REQUIRE(max_concurrency >= 1, BAD_COUNT, "%d, needed is at least 1", max_concurrency);
+    dtp_set_process_num_threads(max_concurrency < DTP_MAX_THREADS ? max_concurrency : DTP_MAX_THREADS);
     return dnnl_tp_success;
 }
 
