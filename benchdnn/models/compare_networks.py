@@ -6,10 +6,12 @@ OpenVINO with INFERENCE_PRECISION_HINT bf16, whose effective precision is printe
   compare network_clients     1, 2, 4, 8 clients on two processors: throughput against the best of the peers' four modes
   compare network_first       from the path of a file to its first result, in fresh processes that have imported the package
   compare network_batches     how long a call of another batch size is compiled, in one session; packing is in the first
+  compare network_lengths     memory of one session over 16 lengths of MiniLM, in f32 and with weights and activations of int8
   compare network_minilm      MiniLM imported from its file against the graph that the sentence encoder builds by hand
 """
 import argparse
 import math
+import multiprocessing
 import os
 import pickle
 import subprocess
@@ -30,6 +32,24 @@ MODES = ("ort-sessions", "ort-shared", "ov", "ov-streams")
 INPUTS = 8
 LARGEST = 1e-4  # relative L2 between two sides
 LARGEST_BF16 = .05  # both in bf16
+
+
+def resident():
+    """MB of this process in memory."""
+    with open("/proc/self/statm", encoding="ascii") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2 ** 20
+
+
+def memory_by_length(path, threads):
+    """MB more than before: a session of MiniLM after its first length, and after each further one. In a process of its own."""
+    import dnnl_tp
+    before, at = resident(), []
+    with dnnl_tp.Session(path, threads=threads) as session:
+        for tokens in range(8, 136, 8):
+            ids = np.random.default_rng(tokens).integers(1000, 20000, (1, tokens)).astype(np.int64)
+            session.run({"ids": ids, "mask": np.ones_like(ids)})
+            at.append(resident() - before)
+    return at
 
 
 class Compare:
@@ -154,6 +174,17 @@ class Compare:
                         session.run({session.inputs[0].name: images})
                 print(f"{name:>24} {threads} threads, batches 8 to 1: " + " ".join(f"{t:.2f}" for t in taken) + " ms", flush=True)
 
+    def network_lengths(self):
+        from onnxruntime.quantization import quantize_dynamic
+        plain, _ = prepare("minilm", self.work)
+        quantised = os.path.join(self.work, "minilm_int8.onnx")
+        quantize_dynamic(plain, quantised)
+        for name, path in (("f32", plain), ("int8", quantised)):
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                at = pool.apply(memory_by_length, (path, self.o.threads[0]))
+            print(f"MiniLM {name}, {self.o.threads[0]} thread(s): {at[0]:.0f} MB at 8 tokens, {at[-1] - at[0]:.0f} MB more after "
+                  f"{len(at)} lengths", flush=True)
+
     def network_minilm(self):
         program = os.path.join(root, "build", "default", "bin", "sentence_encoder")
         folder = os.path.join(root, "models", "all-MiniLM-L6-v2")
@@ -179,7 +210,8 @@ class Compare:
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=("networks", "network_first", "network_clients", "network_batches", "network_minilm"))
+    p.add_argument("what", choices=("networks", "network_first", "network_clients", "network_batches", "network_lengths",
+                                      "network_minilm"))
     p.add_argument("--names", type=lambda text: text.split(","), help="networks; default: all, or those of the clients' rows")
     options = arguments(p, 5, 120, "networks")
     defaults = {"network_clients": CLIENT_NETWORKS, "network_batches": ["resnet50", "densenet121"]}
