@@ -78,20 +78,7 @@ V_INLINE vm v_or(vm a, vm b) { return a | b; }
 V_INLINE int v_any(vm m) { return m; }
 V_INLINE vf v_sel(vm m, vf a, vf b) { return m ? a : b; }
 V_INLINE vf v_mul_where(vm m, vf a, vf b, vf c) { return m ? a * b : c; }
-V_INLINE vm v_exp_lanes(vf x) { return v_nan(x); } /* not looked at */
-V_INLINE vf v_scale2_where(vf p, vf n, vm lanes) {
-    (void)lanes;
-    return v_scale2_near(p, n);
-}
-V_INLINE vf v_exp_split(vf x, vf *n, vm *lanes) {
-    x = v_max(v_set1(V_EXP_MIN), x);
-    *lanes = v_exp_lanes(x);
-    *n = v_round(v_mul(x, v_set1(1.44269504f)));
-    return v_fnma(*n, v_set1(0.693147182f), x);
-}
-/* 2^128 is inf already. */
-V_INLINE vf v_exp_split_until(vf x, vf *n, vm *lanes) { return v_exp_split(v_min(v_set1(89.f), x), n, lanes); }
-V_INLINE vf v_scale2_until(vf p, vf n, vm lanes) { return v_scale2_where(p, n, lanes); }
+#include "cpu/simd/vec_exp_split.h"
 #define V_HAS_FOUR 0
 V_INLINE float v_hsum(vf a) { return a; }
 V_INLINE float v_hmax(vf a) { return a; }
