@@ -128,8 +128,9 @@ const dnnl_tp_allocator_t *dtp_process_allocator(void);
 void dtp_process_allocator_set(const dnnl_tp_allocator_t *allocator);
 /* Zeroed memory aligned to max(alignment, 16), NULL on failure. allocator NULL = the process allocator. */
 void *dtp_zalloc(const dnnl_tp_allocator_t *allocator, size_t size, size_t alignment);
-/* The same, contents undefined. */
-enum { DTP_LARGE_PAGE = 2 * 1024 * 1024 }; /* memory with this alignment gets large pages, if the system has them */
+/* Memory of this alignment has large pages where the system gives them quickly; its owner fills it. */
+enum { DTP_LARGE_PAGE = 2 * 1024 * 1024 };
+/* As dtp_zalloc, contents undefined. */
 void *dtp_alloc(const dnnl_tp_allocator_t *allocator, size_t size, size_t alignment);
 /* NULL is allowed. */
 void dtp_free(const dnnl_tp_allocator_t *allocator, void *ptr);

@@ -19,7 +19,7 @@ dtp_store_t *dtp_store_create(const dnnl_tp_allocator_t *allocator) {
 }
 
 void *dtp_store_alloc(const dtp_store_t *s, size_t size) {
-    void *p = dtp_alloc(s->obj.allocator, size, DTP_CACHE_LINE);
+    void *p = dtp_alloc(s->obj.allocator, size, size < DTP_LARGE_PAGE ? DTP_CACHE_LINE : DTP_LARGE_PAGE);
     if (!p) (void)dtp_no_memory(size);
     return p;
 }

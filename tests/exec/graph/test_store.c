@@ -210,6 +210,20 @@ static void test_shares(void **state) {
     dnnl_tp_graph_destroy(holder);
 }
 
+/* Constants that fill a large page ask for large pages. */
+static void test_large_pages(void **state) {
+    (void)state;
+    dtp_store_t *store = dtp_store_create(&allocator);
+    assert_non_null(store);
+    for (size_t size = DTP_LARGE_PAGE; size <= 2 * (size_t)DTP_LARGE_PAGE + 2; size += DTP_LARGE_PAGE / 2 + 1) {
+        void *p = dtp_store_alloc(store, size);
+        assert_non_null(p);
+        assert_int_equal((uintptr_t)p % DTP_LARGE_PAGE, 0);
+        dtp_free(&allocator, p);
+    }
+    dtp_object_release(store);
+}
+
 /* What was let go is made again for the shape that reads it, and then it stays; it has the same
  * identity, so that nothing is packed again. */
 static void test_made_again(void **state) {
@@ -526,6 +540,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_shares),    TEST(test_made_again),    TEST(test_does_not_grow),
         TEST(test_orders),    TEST(test_old_addresses), TEST(test_identities),
-        TEST(test_no_memory), TEST(test_threads),       TEST(test_fork)};
+        TEST(test_no_memory), TEST(test_threads),       TEST(test_fork),
+        TEST(test_large_pages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
