@@ -92,14 +92,16 @@ typedef struct {
     const_dnnl_tp_graph_t share; /**< A graph to share constants with (dnnl_tp_graph_share()); NULL = none. */
 } dnnl_tp_onnx_graph_opts_t;
 
-/** Opens a model file. Thread-safe.
+/** Opens a model file. A model that can never run is refused here, not when a graph of it is made: the text names all
+ * operators, types and files of external data that stand in the way, as far as a text holds them. Thread-safe.
  *
  * @param[out] model owned by the caller; NULL on failure
  * @param path of a file with a ModelProto
  * @param opts read during the call only; NULL = defaults
  * @return success; invalid_graph (not a model, truncated, nested more than 64 deep, more memory than max_bytes, a field
- *     that is not known); unimplemented (IR version above 14 or below 3); runtime_error (the file cannot be read);
- *     invalid_arguments; out_of_memory. */
+ *     that is not known, an initializer whose data do not fit its shape or lie outside of the base folder);
+ *     unimplemented (IR version above 14 or below 3; an operator, a version of it, a domain or a type that this build does
+ *     not serve); runtime_error (the file, or one of external data, cannot be read); invalid_arguments; out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_open(dnnl_tp_onnx_model_t *model, const char *path,
                                                    const dnnl_tp_onnx_open_opts_t *opts);
 
@@ -163,9 +165,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_output(const_dnnl_tp_onnx_model_t 
  * @param[out] graph owned by the caller; NULL on failure
  * @param model a model
  * @param opts read during the call only; NULL = defaults
- * @return success; unimplemented (an operator, a version of it, a domain, a type or a use of an operator that this
- *     build does not serve); invalid_graph (a cycle, a name that is defined twice or not at all, an initializer whose
- *     data do not fit its shape or lie outside of the base folder, too many nodes or constants); invalid_graph_op,
+ * @return success; unimplemented (an operator or a use of an operator that this build does not serve); invalid_graph (a
+ *     cycle, a name that is defined twice or not at all, too many nodes or constants); invalid_graph_op,
  *     invalid_shape, invalid_data_type (a node is wrong); invalid_arguments (opts: an unknown name, a shape that does
  *     not fit); out_of_memory. The text names the node and its operator. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,

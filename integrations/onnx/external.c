@@ -51,28 +51,39 @@ static bool is_allowed(const dnnl_tp_onnx_model_t m, int fd, const char *locatio
     return !strcmp(path, m->store);
 }
 
+/* What is wrong with a file, as a text of the model. Returns status, or out_of_memory. */
+static dnnl_tp_status_t wrong(dnnl_tp_onnx_model_t m, dnnl_tp_status_t status, const char *location,
+                              const char *what, const char **why) {
+    enum { LONGEST = 120 };
+    char text[DTP_ONNX_NAME];
+    const int n = snprintf(text, sizeof text, "its file of external data '%.*s' %s", LONGEST, location, what);
+    char *copy = dtp_import_alloc(&m->memory, (size_t)n + 1);
+    if (!copy) return dnnl_tp_out_of_memory;
+    *why = strcpy(copy, text);
+    return status;
+}
+
 static dnnl_tp_status_t open_file(dnnl_tp_onnx_model_t m, const char *location, dtp_onnx_file_t **file,
                                   const char **why) {
+    char text[DTP_ONNX_NAME / 2];
     for (*file = m->files; *file; *file = (*file)->next)
         if (!strcmp((*file)->location, location)) return dnnl_tp_success;
     char path[PATH_MAX];
     const int n = snprintf(path, sizeof path, "%s/%s", m->base_folder, location);
-    *why = "its file of external data has too long a name";
-    if (n < 0 || n >= (int)sizeof path) return dnnl_tp_invalid_graph;
-    *why = "its file of external data cannot be opened";
+    if (n < 0 || n >= (int)sizeof path)
+        return wrong(m, dnnl_tp_invalid_graph, location, "has too long a name", why);
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not stop us */
-    if (fd < 0) return dnnl_tp_runtime_error;
+    if (fd < 0) {
+        (void)snprintf(text, sizeof text, "cannot be opened: %s", strerror(errno));
+        return wrong(m, dnnl_tp_runtime_error, location, text, why);
+    }
     dtp_onnx_file_t *f = dtp_import_alloc(&m->memory, sizeof *f);
     char *copy = dtp_import_alloc(&m->memory, (size_t)n + 1);
     dnnl_tp_status_t status = f && copy ? dnnl_tp_success : dnnl_tp_out_of_memory;
-    if (!status && !is_allowed(m, fd, location)) {
-        *why = "its file of external data lies outside of the base folder";
-        status = dnnl_tp_invalid_graph;
-    }
-    if (!status && dtp_onnx_map(location, fd, &f->data, &f->size)) {
-        *why = "its file of external data cannot be mapped";
-        status = dnnl_tp_runtime_error;
-    }
+    if (!status && !is_allowed(m, fd, location))
+        status = wrong(m, dnnl_tp_invalid_graph, location, "lies outside of the base folder", why);
+    if (!status && dtp_onnx_map(location, fd, &f->data, &f->size))
+        status = wrong(m, dnnl_tp_runtime_error, location, "cannot be mapped", why);
     (void)close(fd);
     if (status) return status;
     f->location = location;
@@ -121,8 +132,11 @@ dnnl_tp_status_t dtp_onnx_external(dnnl_tp_onnx_model_t m, const tensor_proto_t 
     dtp_onnx_file_t *file;
     const dnnl_tp_status_t status = open_file(m, location, &file, why);
     if (status) return status;
-    *why = "its external data reach beyond the end of their file";
-    if (offset > file->size || (has_length && length > file->size - offset)) return dnnl_tp_invalid_graph;
+    if (offset > file->size || (has_length && length > file->size - offset)) {
+        char text[DTP_ONNX_NAME / 2];
+        (void)snprintf(text, sizeof text, "ends at byte %zu, before the data do: it was cut off", file->size);
+        return wrong(m, dnnl_tp_invalid_graph, location, text, why);
+    }
     *data = file->data + offset;
     *size = has_length ? (size_t)length : file->size - (size_t)offset;
     return dnnl_tp_success;

@@ -2,13 +2,13 @@
 #include "onnx/import.h"
 #include "onnx/attrs.h"
 #include "onnx/build.h"
+#include "onnx/check.h"
 #include "onnx/fold.h"
-#include "onnx/ops/table.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_CALLS = 64, OVERLOAD_OF_NODE = 8, OVERLOAD_OF_FUNCTION = 13, DEFAULTS_OF_FUNCTION = 11 };
+enum { MAX_CALLS = 64 };
 
 static bool is(const char *a, const char *b) { return !strcmp(a, b); }
 /* A name of protobuf-c, which may be absent. */
@@ -30,50 +30,6 @@ static val_t *new_val(import_t *im) {
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------ */
 
-/* Text of a field that Debian's onnx.proto does not have; "": absent. NULL: no text. */
-static const char *late_text(import_t *im, const ProtobufCMessage *message, const char *name,
-                             unsigned number) {
-    const ProtobufCFieldDescriptor *f =
-        protobuf_c_message_descriptor_get_field_by_name(message->descriptor, name);
-    if (f) {
-        const char *s = *(char *const *)(const void *)((const char *)message + f->offset);
-        return text(s);
-    }
-    for (unsigned i = 0; i < message->n_unknown_fields; ++i) {
-        const ProtobufCMessageUnknownField *u = &message->unknown_fields[i];
-        if (u->tag != number) continue;
-        /* protobuf-c keeps the length before the bytes; overloads have short names. */
-        enum { LONGEST = 127 };
-        if (u->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED || u->len < 1 || u->data[0] > LONGEST ||
-            u->len != 1 + (size_t)u->data[0])
-            return NULL;
-        char *s = dtp_import_alloc(&im->memory, u->len);
-        if (s) memcpy(s, u->data + 1, u->len - 1);
-        return s;
-    }
-    return "";
-}
-
-static bool has_late_field(const ProtobufCMessage *message, unsigned number) {
-    for (unsigned i = 0; i < message->n_unknown_fields; ++i)
-        if (message->unknown_fields[i].tag == number) return true;
-    return false;
-}
-
-static const function_proto_t *find_function(import_t *im, const node_proto_t *n) {
-    const model_proto_t *p = im->model->proto;
-    if (!p->n_functions) return NULL;
-    const char *overload = late_text(im, &n->base, "overload", OVERLOAD_OF_NODE);
-    for (size_t i = 0; i < p->n_functions && overload; ++i) {
-        const function_proto_t *f = p->functions[i];
-        const char *theirs = late_text(im, &f->base, "overload", OVERLOAD_OF_FUNCTION);
-        if (theirs && is(text(f->name), text(n->op_type)) && is(overload, theirs) &&
-            is(dtp_onnx_domain(text(f->domain)), dtp_onnx_domain(text(n->domain))))
-            return f;
-    }
-    return NULL;
-}
-
 /* What a function sees of an input that its call leaves out. */
 static val_t absent;
 
@@ -93,8 +49,7 @@ static dnnl_tp_status_t inline_function(cv_t *cv, scope_t *around, const functio
         REFUSE(dnnl_tp_invalid_graph, "functions call each other more than %d deep", MAX_CALLS);
     if (f->n_input < (size_t)cv->nin || f->n_output < (size_t)cv->nout)
         REFUSE(dnnl_tp_invalid_graph, "the function has %zu inputs and %zu outputs", f->n_input, f->n_output);
-    if (has_late_field(&f->base, DEFAULTS_OF_FUNCTION) ||
-        protobuf_c_message_descriptor_get_field_by_name(f->base.descriptor, "attribute_proto"))
+    if (dtp_onnx_has_defaults(f))
         REFUSE(dnnl_tp_unimplemented, "the function has default values of attributes");
     scope_t scope = {.call = cv->node,
                      .caller = around,
@@ -154,19 +109,16 @@ static dnnl_tp_status_t read_stored(cv_t *cv) {
 
 static dnnl_tp_status_t convert(cv_t *cv, scope_t *scope) {
     const node_proto_t *n = cv->node;
-    const char *domain = dtp_onnx_domain(text(n->domain));
     if (!n->op_type || !*n->op_type) REFUSE(dnnl_tp_invalid_graph, "it has no operator");
     if (n->n_attribute > sizeof cv->attrs_read * 8)
         REFUSE(dnnl_tp_invalid_graph, "it has %zu attributes", n->n_attribute);
     DTP_ONNX_TRY(inputs(cv));
-    const function_proto_t *f = find_function(cv->im, n);
+    const function_proto_t *f = dtp_onnx_function(cv->im->model, &cv->im->memory, n);
     if (f) return inline_function(cv, scope, f);
-    const int64_t version = dtp_onnx_opset(scope->nimports, scope->imports, domain);
-    if (!version) REFUSE(dnnl_tp_invalid_graph, "the model does not import the domain '%s'", domain);
-    if (*domain) REFUSE(dnnl_tp_unimplemented, "operators of the domain '%s' are not known", domain);
-    cv->row = dtp_onnx_row(n->op_type, version, &cv->since);
-    if (!cv->row)
-        REFUSE(dnnl_tp_unimplemented, "this operator is not implemented in version %lld", (long long)version);
+    char why[DTP_ONNX_NAME];
+    dnnl_tp_status_t status;
+    cv->row = dtp_onnx_row_of(scope->nimports, scope->imports, n, &cv->since, &status, why);
+    if (!cv->row) REFUSE(status, "%s", why);
     if (cv->nin < cv->row->min_in || (cv->row->max_in >= 0 && cv->nin > cv->row->max_in))
         REFUSE(dnnl_tp_invalid_graph_op, "it has %d inputs, needed are %d to %d", cv->nin, cv->row->min_in,
                cv->row->max_in);

@@ -81,9 +81,17 @@ dnnl_tp_status_t dtp_onnx_read_nodes(dnnl_tp_onnx_model_t m, size_t n, node_prot
 dnnl_tp_status_t dtp_onnx_read(dnnl_tp_onnx_model_t m, tensor_proto_t *tensor);
 const dtp_onnx_tensor_t *dtp_onnx_tensor(const_dnnl_tp_onnx_model_t m, const tensor_proto_t *tensor);
 
+/* ---- function.c -------------------------------------------------------------------------------------- */
+
+/* The function of the model that a node calls; NULL: none. memory holds texts that it compares. */
+const function_proto_t *dtp_onnx_function(const_dnnl_tp_onnx_model_t m, dtp_import_memory_t *memory,
+                                          const node_proto_t *node);
+/* Has the function default values of attributes, which are refused? */
+bool dtp_onnx_has_defaults(const function_proto_t *function);
+
 /* ---- external.c -------------------------------------------------------------------------------------- */
 
-/* A part of a file of the base folder; *why on failure. */
+/* A part of a file of the base folder; on failure *why is a text that lives as long as the model. */
 dnnl_tp_status_t dtp_onnx_external(dnnl_tp_onnx_model_t m, const tensor_proto_t *tensor, const uint8_t **data,
                                    size_t *size, const char **why);
 dnnl_tp_status_t dtp_onnx_map(const char *path, int fd, const uint8_t **data, size_t *size);

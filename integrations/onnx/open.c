@@ -1,5 +1,6 @@
 /* Opening models, and files of single tensors. */
 #define _GNU_SOURCE /* realpath */
+#include "onnx/check.h"
 #include "onnx/model.h"
 #include "onnx/scan.h"
 #include "onnx/wanted.h"
@@ -30,6 +31,7 @@ static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m) {
     for (size_t i = 0; i < p->n_functions; ++i)
         DTP_ONNX_TRY(dtp_onnx_read_nodes(m, p->functions[i]->n_node, p->functions[i]->node));
     DTP_ONNX_TRY(dtp_onnx_read_graph(m, p->graph));
+    DTP_ONNX_TRY(dtp_onnx_check(m));
     return dtp_onnx_mark_shapes(m);
 }
 

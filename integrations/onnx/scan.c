@@ -11,9 +11,9 @@ static const struct {
     const char *message;
     uint32_t field;
 } known_fields[] = {
-    {"NodeProto", 8},      /* overload: import.c reads it */
+    {"NodeProto", 8},      /* overload: function.c reads it */
     {"NodeProto", 9},      /* metadata_props */
-    {"FunctionProto", 11}, /* attribute_proto: import.c refuses functions that have it */
+    {"FunctionProto", 11}, /* attribute_proto: functions that have it are refused */
     {"FunctionProto", 12}, /* value_info: shapes are inferred */
     {"FunctionProto", 13}, /* overload */
     {"FunctionProto", 14}, /* metadata_props */
@@ -160,10 +160,11 @@ static dnnl_tp_status_t message(scan_t *s, const uint8_t *p, const uint8_t *end,
             if (wire == BYTES) p += head;
             size = wire == BYTES ? (size_t)value : head;
             if (wire == BYTES && value > (uint64_t)(end - p) && depth == 1)
-                return dtp_onnx_fail(dnnl_tp_invalid_graph,
-                                     "cut off at byte %zu: the %s of %llu bytes that begins at byte %zu is not whole",
-                                     (size_t)(end - s->begin), field_name(kind, field), (unsigned long long)value,
-                                     (size_t)(p - s->begin));
+                return dtp_onnx_fail(
+                    dnnl_tp_invalid_graph,
+                    "cut off at byte %zu: the %s of %llu bytes that begins at byte %zu is not whole",
+                    (size_t)(end - s->begin), field_name(kind, field), (unsigned long long)value,
+                    (size_t)(p - s->begin));
             if (wire == BYTES && value > (uint64_t)(end - p))
                 return refuse(s, at, kind, "a length reaches beyond the end of its message");
         } else if (wire != FIXED32 && wire != FIXED64) {

@@ -78,9 +78,11 @@ class _Here:
 class Port:
     """An input or output of a model.
 
-    name: its name. dtype: numpy's type of its elements (bfloat16: that of ml_dtypes where it is installed, else
-    float32); None: none that the package serves. shape: a tuple of numbers, names (symbolic sizes) and None (unknown);
-    None: the file does not say. has_default: it need not be given.
+    name         its name
+    dtype        numpy's type of its elements (bfloat16: that of ml_dtypes where it is installed, else float32); None: the
+                 file does not say
+    shape        a tuple of numbers, names (symbolic sizes) and None (unknown); None: the file does not say
+    has_default  it need not be given
     """
 
     def __init__(self, port):
@@ -101,7 +103,10 @@ class Port:
 
 
 class Pool(_Here):
-    """Threads that any number of sessions share. threads: how many compute at once, the callers included; 1 to 256."""
+    """Threads that any number of sessions share.
+
+    threads  how many compute at once, the callers included; 1 to 256
+    """
 
     def __init__(self, threads):
         threads = _count("threads", threads, 1, _MAX_THREADS)
@@ -128,15 +133,23 @@ class _Call:
 class Session(_Here):
     """An ONNX model that is ready to run.
 
-    model: path of a file, or its bytes. threads: how many threads compute at once, the caller included; 1: the calling
-    thread alone. pool: a Pool, in place of threads. base_folder: where files of external data lie; None: the model's
-    folder. profile: a file that close() writes what ran when to: for ui.perfetto.dev, or tables if it ends in .txt, or
-    for flame graphs if it ends in .folded. max_calls: how many compiled forms of the model, by shapes, are kept.
-    deterministic: operators with side effects run in the model's order. fpmath: "strict", or "bf16": values between operators,
-    and constant weights, may be kept in bfloat16; inputs and outputs stay as they are.
+    model          path of a file, or its bytes
+    threads        how many threads compute at once, the caller included; 1: the calling thread alone
+    pool           a Pool, in place of threads
+    base_folder    where files of external data lie; None: the model's folder
+    profile        a file that close() writes what ran when to: for ui.perfetto.dev, or tables if it ends in .txt, or for
+                   flame graphs if it ends in .folded
+    max_calls      how many compiled forms of the model, by shapes, are kept
+    deterministic  operators with side effects run in the model's order
+    fpmath         "strict", or "bf16": values between operators, and constant weights, may be kept in bfloat16; inputs
+                   and outputs stay as they are
 
-    run() may be called by many threads at once. Raises Error and its kinds with the library's text, and FileNotFoundError
-    where there is no such model.
+    All but the model are given by name. What a session has: inputs and outputs, lists of Port; pool, or None; opset,
+    ir_version and producer of the model.
+
+    run() may be called by many threads at once. Raises FileNotFoundError where there is no such model, and Error and its
+    kinds with the library's text: operators and types that are not implemented, and files of external data that are
+    missing or cut off, all of them at once.
     """
 
     def __init__(self, model, *, threads=1, pool=None, base_folder=None, profile=None, max_calls=16, deterministic=False,
@@ -212,8 +225,6 @@ class Session(_Here):
         """The value as the library carries it: dense, without a copy where it is so already."""
         if not isinstance(value, _np.ndarray) and hasattr(value, "__dlpack__"):
             value = _np.from_dlpack(value)
-        if port.carried is None:
-            raise Unimplemented(f"input '{port.name}' has elements of a type that is not implemented", 3)
         if isinstance(value, _np.ma.MaskedArray):
             raise TypeError(f"input '{port.name}' is a masked array: fill what is masked")
         array = _np.asarray(value)
@@ -261,12 +272,12 @@ class Session(_Here):
         return given
 
     def run(self, inputs, *, out=None, timeout=None):
-        """Runs the model once.
+        """Runs the model once. Returns a dict of arrays by the name of the output.
 
-        inputs: arrays by name; numpy arrays, whatever has __dlpack__ (tensors of other frameworks on the CPU), or lists.
-        Arrays that are contiguous are read where they are. out: arrays by name of an output, which are written in place
-        of new ones. timeout: seconds after which the run ends with DeadlineExceeded.
-        Returns a dict of arrays by the name of the output.
+        inputs   a dict by name: numpy arrays, whatever has __dlpack__ (tensors of other frameworks on the CPU), or
+                 lists. Arrays that are contiguous are read where they are
+        out      arrays by name of an output, which are written in place of new ones
+        timeout  seconds after which the run ends with DeadlineExceeded
         """
         self._check_open()
         out = {} if out is None else out

@@ -129,6 +129,8 @@ class DeadlineExceeded(Error, TimeoutError):
     """The run took longer than it may."""
 
 
+for _kind in Error, *Error.__subclasses__():
+    _kind.__module__ = "dnnl_tp"  # where programs find it
 _errors = {1: OutOfMemory, 2: InvalidArgument, 3: Unimplemented, 7: InvalidArgument, 8: InvalidArgument,
            9: InvalidArgument, 10: InvalidArgument, 0x1004: DeadlineExceeded}
 

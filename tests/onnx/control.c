@@ -3,15 +3,6 @@
 
 #include "writing.h"
 
-static void put_graph_attr(bytes_t *n, const char *name, const bytes_t *g) {
-    static bytes_t a;
-    a.n = 0;
-    put_text(&a, 1, name);
-    put_message(&a, 6, g);
-    put_int(&a, 20, 5);
-    put_message(n, N_ATTR, &a);
-}
-
 /* y = c ? x + w : relu(x) */
 static void put_if(bytes_t *g, const char *other) {
     static bytes_t n, b[2];

@@ -35,6 +35,16 @@ void put_node(bytes_t *g, const char *op, const char *name, const char *in, cons
     put_message(g, G_NODE, &n);
 }
 
+void put_graph_attr(bytes_t *n, const char *name, const bytes_t *g) {
+    enum { GRAPH = 5 };
+    static bytes_t a;
+    a.n = 0;
+    put_text(&a, A_NAME, name);
+    put_message(&a, A_GRAPH, g);
+    put_int(&a, A_TYPE, GRAPH);
+    put_message(n, N_ATTR, &a);
+}
+
 /* dims: below 0 = the symbol "n"; ndims -1: the file does not say */
 void put_value(bytes_t *g, unsigned field, const char *name, int type, int ndims, const int64_t *dims) {
     bytes_t v = {.n = 0}, t = {.n = 0}, tensor = {.n = 0}, shape = {.n = 0};

@@ -25,6 +25,7 @@ enum {
     T_EXTERNAL = 13,
     T_LOCATION = 14
 };
+enum { A_NAME = 1, A_TENSOR = 5, A_GRAPH = 6, A_TYPE = 20 };
 enum { FLOAT = 1, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9, FLOAT16 = 10, INT4 = 22 };
 
 /* Shapes, and data of them. */
@@ -39,6 +40,8 @@ void put_text(bytes_t *b, unsigned field, const char *s);
 void put_message(bytes_t *b, unsigned field, const bytes_t *m);
 /* A node of a graph; in2 NULL: it has one input. */
 void put_node(bytes_t *g, const char *op, const char *name, const char *in, const char *in2, const char *out);
+/* The attribute of a node that holds a graph. */
+void put_graph_attr(bytes_t *n, const char *name, const bytes_t *g);
 /* An input or output; dims below 0: the symbol "n". */
 void put_value(bytes_t *g, unsigned field, const char *name, int type, int ndims, const int64_t *dims);
 /* An initializer. */
