@@ -117,6 +117,8 @@ static pointwise_row_t *select_row(size_t size) {
 #define PLAIN(to, from, x) ((C_##to)(x))
 #define FROM_FLOAT(to, from, x) pw_to_##to##_##from(x)
 #define TRUTH(to, from, x) ((x) != 0)
+/* A choice, of which compilers make vectors. */
+#define COUNT(to, from, x) ((C_##to)((x) ? 1 : 0))
 #define CAST(from, to, how)                                                                         \
     INLINE void body_cast_##from##_##to(int64_t n, C_##to *restrict t, const C_##from *restrict a,  \
                                         int64_t st, int64_t sx) {                                   \
@@ -141,11 +143,18 @@ static pointwise_row_t *select_row(size_t size) {
     M(from, f32, PLAIN)           \
     M(from, f64, PLAIN)           \
     M(from, s64, PLAIN) M(from, s32, PLAIN) M(from, s8, PLAIN) M(from, u8, PLAIN) M(from, boolean, TRUTH)
+#define CASTS_OF_TRUTH(M, from) \
+    M(from, f32, COUNT)         \
+    M(from, f64, COUNT)         \
+    M(from, s64, PLAIN) M(from, s32, PLAIN) M(from, s8, PLAIN) M(from, u8, PLAIN) M(from, boolean, PLAIN)
 #define CASTS(M)             \
     CASTS_OF_FLOAT(M, f32)   \
     CASTS_OF_FLOAT(M, f64)   \
     CASTS_OF_INTEGER(M, s64) \
-    CASTS_OF_INTEGER(M, s32) CASTS_OF_INTEGER(M, s8) CASTS_OF_INTEGER(M, u8) CASTS_OF_INTEGER(M, boolean)
+    CASTS_OF_INTEGER(M, s32) \
+    CASTS_OF_INTEGER(M, s8)  \
+    CASTS_OF_INTEGER(M, u8)  \
+    CASTS_OF_TRUTH(M, boolean)
 CASTS(CAST)
 
 static pointwise_row_t *const casts[NTYPES][NTYPES] = {
