@@ -2,18 +2,22 @@
  * dnnl_tp: engines, streams, executing primitives, BLAS calls, service functions.
  *
  * The calls, their argument orders and their meaning are those of oneDNN v3's C API. Tensors:
- * dnnl_tp_memory.h; attributes: dnnl_tp_attr.h; creating primitives: dnnl_tp_primitives.h (all included
- * here). Threads: a stream carries the caller's pool, see dnnl_tp_threadpool.h. Events and waiting:
- * dnnl_tp_event.h (included here). Traces: dnnl_tp_trace.h (included here). Graphs: dnnl_tp_graph.h.
+ * dnnl_tp_memory.h; attributes: dnnl_tp_attr.h; creating primitives: dnnl_tp_primitives.h (all
+ * included here). Threads: a stream carries the caller's pool, see dnnl_tp_threadpool.h. Events and
+ * waiting: dnnl_tp_event.h (included here). Traces: dnnl_tp_trace.h (included here). Graphs:
+ * dnnl_tp_graph.h.
  *
- * Rules for every call. It returns a status; on failure output handles are NULL, tensors are untouched, and
- * dnnl_tp_last_error() says what was got and what is needed. A NULL where a handle or a result pointer is
- * required gives invalid_arguments; every creation may give out_of_memory. Objects may be destroyed in any
- * order: what still needs them keeps them alive. The library never prints, aborts or exits on its own.
+ * Rules for every call: it returns a status. On failure output handles are NULL, tensors are
+ * untouched, and the text of dnnl_tp_last_error() tells the value that the call got and the values
+ * that it accepts. A NULL in place of a required handle or result pointer gives invalid_arguments.
+ * Every function that creates an object may give out_of_memory. Objects may be destroyed in any
+ * order, because an object keeps alive the objects that it needs. The library never prints, aborts
+ * or exits on its own.
  *
- * Thread safety is said in one of three words. Thread-safe: any number of threads may call it at once, on the
- * same objects too. Thread-compatible: threads may call it at once on different objects; on one object only
- * if every one of them only reads it. Value: it depends on its arguments alone. */
+ * One of three terms states the thread safety of a function. Thread-safe: any number of threads may
+ * call it at the same time, on the same objects too. Thread-compatible: threads may call it at the
+ * same time on different objects, and on one object only if all of them only read it. Value: the
+ * result depends on the arguments alone. */
 #ifndef DNNL_TP_H
 #define DNNL_TP_H
 
@@ -29,84 +33,97 @@
 extern "C" {
 #endif
 
-/* ---- Service ----------------------------------------------------------------------------------------- */
+/* ---- Service --------------------------------------------------------------------------------- */
 
-/** Versions and configuration of the library that is loaded. major, minor and patch are those of oneDNN's API that names
- * and values follow, library_major and so on the library's own; DNNL_TP_VERSION_* and DNNL_TP_LIBRARY_VERSION_* tell
- * those of the headers. Value.
+/** Versions and configuration of the loaded library. major, minor and patch are the version of
+ * oneDNN's API whose names and values this API follows; library_major, library_minor and
+ * library_patch are the version of this library. The macros DNNL_TP_VERSION_* and
+ * DNNL_TP_LIBRARY_VERSION_* have the same versions of the headers. Value.
  *
  * @return a constant of the library; never NULL. */
 DNNL_TP_API const dnnl_tp_version_t *dnnl_tp_version(void);
 
-/** Text of the last failure on this thread: the call, what was got, what is needed. Thread-safe.
+/** Text of the last failure on this thread: it names the call, the value that the call got and the
+ * values that it accepts. Thread-safe.
  *
- * @return "" if nothing failed yet; good until the next failing call on this thread. */
+ * @return "" if no call on this thread has failed yet; valid until the next call on this thread
+ *     that fails. */
 DNNL_TP_API const char *dnnl_tp_last_error(void);
 
-/** Says why a function of the program fails: a closure of a graph, or whoever signals an event. What is said
- * stands in the text of the run or event, and is the last error of this thread:
- * `return dnnl_tp_fail(dnnl_tp_runtime_error, "row 7 of prices.csv is empty");`. Thread-safe.
+/** Sets the reason for which a function of the program fails: a closure of a graph, or the code
+ * that signals an event. The text becomes part of the error text of the run or event, and the last
+ * error of this thread: `return dnnl_tp_fail(dnnl_tp_runtime_error, "row 7 of prices.csv is
+ * empty");`. Thread-safe.
  *
- * @param status what is going to be returned, or given to dnnl_tp_event_signal(), next on this thread; success
- *     changes nothing
+ * @param status the status that this thread is about to return, or to pass to
+ *     dnnl_tp_event_signal(); success changes nothing
  * @param text copied, up to about 500 bytes; NULL = ""
  * @return status. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_fail(dnnl_tp_status_t status, const char *text);
 
-/** Chooses what verbose lines are written (also: environment variable DNNL_TP_VERBOSE). A line starts with
- * "dnnl_tp_verbose," and has oneDNN's field order. Thread-safe.
+/** Chooses which verbose lines the library writes (also: environment variable DNNL_TP_VERBOSE). A
+ * line starts with "dnnl_tp_verbose," and has oneDNN's field order. Thread-safe.
  *
- * @param level 0 none; 1 failures and executions; 2 creations as well. What implementations refuse, and references
- *     that serve large problems: the word dispatch in DNNL_TP_VERBOSE, whose other words doc/variables.md has
+ * @param level 0 none; 1 failures and executions; 2 creations as well. The word dispatch in
+ *     DNNL_TP_VERBOSE adds the refusals of implementations and the large problems that a reference
+ *     computes; doc/variables.md lists all words
  * @return success; invalid_arguments (another level). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_verbose(int level);
 
 /** Sends verbose lines to a function instead of standard output. Thread-safe.
  *
- * @param fn receives one line without newline, from any thread, possibly several at once; must not call the
- *     library; NULL = standard output again
- * @param arg passed to fn; the caller's
+ * @param fn receives one line without its newline, from any thread; several threads may call it at
+ *     the same time; it must not call the library; NULL = standard output again
+ * @param arg passed to fn; owned by the caller
  * @return success. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_verbose_callback(void (*fn)(void *arg, const char *line),
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_verbose_callback(void (*fn)(void *arg,
+                                                                         const char *line),
                                                               void *arg);
 
-/** Allocation callbacks. Both may be called from any thread, several at once, and must not call the library.
- */
+/** Allocation callbacks. Several threads may call them at the same time; they must not call the
+ * library. */
 typedef struct {
-    size_t struct_size; /**< sizeof(dnnl_tp_allocator_t) */
-    void *ctx;          /**< Passed to both; the caller's, for as long as an object lives that uses it. */
-    /** Gives size bytes at a multiple of alignment, a power of two; NULL on failure. */
+    /** sizeof(dnnl_tp_allocator_t) */
+    size_t struct_size;
+    /** Passed to both functions; owned by the caller, valid as long as an object that uses the
+     * allocator. */
+    void *ctx;
+    /** Allocates size bytes at an address that is a multiple of alignment, a power of two; NULL on
+     * failure. */
     void *(*alloc)(void *ctx, size_t size, size_t alignment);
-    /** Takes back what alloc gave; ptr is never NULL. */
+    /** Frees a block of alloc; ptr is never NULL. */
     void (*free)(void *ctx, void *ptr);
 } dnnl_tp_allocator_t;
 
-/** Chooses the allocator of objects that are made without an engine; an engine's own allocator comes from
- * its attributes. To be called before the first object exists. Thread-safe.
+/** Chooses the allocator of objects that are created without an engine; the attributes of an engine
+ * choose the allocator of its objects. The program calls this function before the first object
+ * exists. Thread-safe.
  *
  * @param allocator copied; NULL = the library's own
- * @return success; invalid_arguments (objects exist, struct_size is wrong, or a member is NULL). */
+ * @return success; invalid_arguments (an object exists, struct_size is wrong, or a member is NULL).
+ */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_allocator(const dnnl_tp_allocator_t *allocator);
 
-/** The allocator of objects that are made without an engine, for libraries that stand on this one and want their
- * memory from the same place. Thread-safe.
+/** Gives the allocator of objects that are created without an engine, for libraries on top of this
+ * one that take their memory from the same allocator. Thread-safe.
  *
- * @return what dnnl_tp_set_allocator() was given, or the library's own; never NULL; lent until the next
- *     dnnl_tp_set_allocator(). */
+ * @return the allocator that dnnl_tp_set_allocator() set, or the library's own; never NULL;
+ *     borrowed, valid until the next call of dnnl_tp_set_allocator(). */
 DNNL_TP_API const dnnl_tp_allocator_t *dnnl_tp_get_allocator(void);
 
-/** Limits the instruction sets of all engines (also: environment variable DNNL_TP_MAX_CPU_ISA, with the names
- * of the enumerators in capitals, e.g. AVX2). To be called before the first engine exists; an engine
- * attribute may limit further. Thread-safe.
+/** Limits the instruction sets of all engines (also: environment variable DNNL_TP_MAX_CPU_ISA, with
+ * the names of the enumerators in capitals, e.g. AVX2). The program calls this function before the
+ * first engine exists; an engine attribute may lower the limit for its engine. Thread-safe.
  *
  * @param isa the highest set allowed; dnnl_tp_cpu_isa_default = no limit
  * @return success; invalid_arguments (not an enumerator, or an engine exists). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_max_cpu_isa(dnnl_tp_cpu_isa_t isa);
 
-/** The highest instruction set that new engines use: what processor and system offer within the limit.
- * Thread-safe.
+/** Gives the highest instruction set that new engines use: the highest one within the limit that
+ * both the processor and the operating system support. Thread-safe.
  *
- * @return an enumerator; dnnl_tp_cpu_isa_sse41 where there is only portable C. */
+ * @return an enumerator; dnnl_tp_cpu_isa_sse41 on processors for which the library has only
+ *     portable C. */
 DNNL_TP_API dnnl_tp_cpu_isa_t dnnl_tp_get_effective_cpu_isa(void);
 
 /** Sets the floating-point mode of attributes that are created later (also: environment variable
@@ -122,8 +139,9 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_default_fpmath_mode(dnnl_tp_fpmath_
  * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_get_default_fpmath_mode(dnnl_tp_fpmath_mode_t *mode);
 
-/** Sets how many primitives the process-wide cache keeps; the least recently used go first. The environment
- * variable DNNL_TP_PRIMITIVE_CACHE_CAPACITY sets it at start-up. Thread-safe.
+/** Sets how many primitives the process-wide cache keeps; a full cache drops the least recently
+ * used primitive. The environment variable DNNL_TP_PRIMITIVE_CACHE_CAPACITY sets it at start-up.
+ * Thread-safe.
  *
  * @param capacity entries; 0 switches the cache off; 1024 at start-up
  * @return success; invalid_arguments (negative). */
@@ -135,7 +153,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_primitive_cache_capacity(int capaci
  * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_get_primitive_cache_capacity(int *capacity);
 
-/* ---- Names of enumerators: without the prefix dnnl_tp_, "unknown ..." for other values --------------- */
+/* ---- Names of enumerators: without the prefix dnnl_tp_, "unknown ..." for other values ------- */
 
 /** Name of a status. Value.
  *
@@ -173,7 +191,8 @@ DNNL_TP_API const char *dnnl_tp_engine_kind2str(dnnl_tp_engine_kind_t v);
  * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_fmt_kind2str(dnnl_tp_format_kind_t v);
 
-/** Name of a layout tag; of several names of one value the one made of letters. Value.
+/** Name of a layout tag. If several tags have one value, the name made of letters (abcd, not nchw).
+ * Value.
  *
  * @param v an enumerator
  * @return a constant string. */
@@ -239,7 +258,7 @@ DNNL_TP_API const char *dnnl_tp_cpu_isa2str(dnnl_tp_cpu_isa_t v);
  * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_runtime2str(unsigned v);
 
-/* ---- Engines ----------------------------------------------------------------------------------------- */
+/* ---- Engines --------------------------------------------------------------------------------- */
 
 /** Number of engines of a kind. Value.
  *
@@ -247,15 +266,16 @@ DNNL_TP_API const char *dnnl_tp_runtime2str(unsigned v);
  * @return 1 for dnnl_tp_cpu, 0 for kinds that this build does not have. */
 DNNL_TP_API size_t dnnl_tp_engine_get_count(dnnl_tp_engine_kind_t kind);
 
-/** Creates an engine with default attributes; dnnl_tp_engine_create_v2() takes a pool, a thread count, an
- * instruction-set limit and an allocator. Thread-safe.
+/** Creates an engine with default attributes. dnnl_tp_engine_create_v2() also takes a pool, a
+ * thread count, an instruction-set limit and an allocator. Thread-safe.
  *
  * @param[out] engine owned by the caller; NULL on failure
  * @param kind dnnl_tp_cpu
  * @param index below dnnl_tp_engine_get_count(kind)
- * @return success; invalid_arguments (no such kind in this build, index out of range); out_of_memory. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_create(dnnl_tp_engine_t *engine, dnnl_tp_engine_kind_t kind,
-                                                       size_t index);
+ * @return success; invalid_arguments (no such kind in this build, index out of range);
+ *     out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_create(dnnl_tp_engine_t *engine,
+                                                       dnnl_tp_engine_kind_t kind, size_t index);
 
 /** Gives the kind of an engine. Thread-safe.
  *
@@ -265,23 +285,25 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_create(dnnl_tp_engine_t *engine,
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_get_kind(dnnl_tp_engine_t engine,
                                                          dnnl_tp_engine_kind_t *kind);
 
-/** Drops the caller's reference to an engine; what was made from it stays usable. Thread-safe.
+/** Drops the caller's reference to an engine; objects created from it stay usable. Thread-safe.
  *
  * @param engine NULL or an engine
  * @return success; NULL is accepted. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_engine_destroy(dnnl_tp_engine_t engine);
 
-/* ---- Streams ----------------------------------------------------------------------------------------- */
+/* ---- Streams --------------------------------------------------------------------------------- */
 
-/** Creates a stream without a pool of its own: it uses the engine's default pool, else it runs on the thread
- * that calls execute. dnnl_tp_stream_create_v2() takes a pool. Thread-safe.
+/** Creates a stream without a pool of its own. It uses the engine's default pool; if the engine has
+ * none, it runs on the thread that calls execute. dnnl_tp_stream_create_v2() takes a pool.
+ * Thread-safe.
  *
  * @param[out] stream owned by the caller; NULL on failure
- * @param engine where it runs; kept alive by the stream
- * @param flags 0, or bits of dnnl_tp_stream_flags_t; streams run in order with all of them
+ * @param engine the engine that executes its work; kept alive by the stream
+ * @param flags 0, or bits of dnnl_tp_stream_flags_t; a stream runs its items in order with any of
+ *     them
  * @return success; invalid_arguments (other flags); out_of_memory. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine,
-                                                       unsigned flags);
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_create(dnnl_tp_stream_t *stream,
+                                                       dnnl_tp_engine_t engine, unsigned flags);
 
 /** Gives the engine of a stream. Thread-safe.
  *
@@ -291,62 +313,67 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_create(dnnl_tp_stream_t *stream,
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_get_engine(const_dnnl_tp_stream_t stream,
                                                            dnnl_tp_engine_t *engine);
 
-/** Waits until everything that was submitted to the stream before this call is done. A thread of the pool that
- * calls it helps. What other threads submit at the same time may go on. Thread-safe.
+/** Waits until all work that was submitted to the stream before this call is done. A thread of the
+ * pool that calls this function helps with that work. Work that other threads submit during the
+ * call may still be running when it returns. Thread-safe.
  *
  * @param stream a stream
- * @return success; the first error of the stream since it was last reset (dnnl_tp_stream_reset());
- *     would_deadlock (called from inside running work, and the stream is not idle, which it
- *     becomes a moment after its last event). */
+ * @return success; the first error of the stream since its last reset (dnnl_tp_stream_reset());
+ *     would_deadlock (called from inside running work while the stream is not idle; a stream
+ *     becomes idle a moment after its last event is done). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream);
 
 /** Waits until the stream is idle and drops it. Thread-compatible.
  *
  * @param stream NULL or a stream that no other thread uses
- * @return success; would_deadlock (called from the stream's own work, or from other work while the stream is
- *     not idle), invalid_arguments (another thread is in a call that uses it): the stream stays valid. */
+ * @return success; would_deadlock (called from the stream's own work, or from other work while the
+ *     stream is not idle); invalid_arguments (another thread is in a call that uses the stream).
+ *     After an error the stream stays valid. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream);
 
-/* ---- Executing --------------------------------------------------------------------------------------- */
+/* ---- Executing ------------------------------------------------------------------------------- */
 
-/** Runs a primitive on a stream. On a stream whose pool is synchronous the work is done when the call
- * returns; on an asynchronous one it may go on until dnnl_tp_stream_wait(). One primitive may run on many
- * streams at once, and several threads may use one stream at once: on a synchronous one they compute beside
- * each other, each with scratch of its own; on an asynchronous one each execution takes a place in the order, behind
- * all whose submission had returned. Thread-safe.
+/** Runs a primitive on a stream. On a synchronous stream the work is done when the call returns; on
+ * an asynchronous stream it may go on until dnnl_tp_stream_wait(). One primitive may run on many
+ * streams at the same time, and several threads may use one stream at the same time: on a
+ * synchronous stream the threads compute concurrently, each with scratch of its own; on an
+ * asynchronous stream an execution follows every execution whose submission had returned before.
+ * Thread-safe.
  *
  * @param primitive kept alive until the work is done
  * @param stream of the engine of the primitive
  * @param nargs number of entries of args
- * @param args argument numbers (DNNL_TP_ARG_*) with their memories; order is free, entries with memory NULL
- *     count as absent, argument numbers that the primitive does not know are ignored. Handles and
- *     descriptors are taken at the call: memory objects and the array may be changed or destroyed at once,
- *     the data buffers live until the work is done.
- * @return success; invalid_arguments (a required argument is missing, given twice, or does not match the
- *     descriptor; the stream belongs to another engine object, or another thread is destroying or changing
- *     it; run-time dimensions contradict each other; buffers overlap in a way that the primitive does not
- *     allow); out_of_memory (scratch, before any output is touched); runtime_error (the pool failed);
- *     would_deadlock (called from work inside the call that destroys the stream). */
+ * @param args argument numbers (DNNL_TP_ARG_*) with their memories, in any order. An entry whose
+ *     memory is NULL counts as absent; argument numbers that the primitive does not know are
+ *     ignored. The call copies handles and descriptors: the caller may change or destroy memory
+ *     objects and the array as soon as it returns, but keeps the data buffers alive until the work
+ *     is done.
+ * @return success; invalid_arguments (a required argument is missing, is given twice, or does not
+ *     match its descriptor; the stream belongs to another engine object, or another thread is
+ *     destroying or changing the stream; run-time dimensions contradict each other; buffers overlap
+ *     in a way that the primitive does not allow); out_of_memory (scratch, before any output is
+ *     touched); runtime_error (the pool failed); would_deadlock (called from work inside the call
+ *     that destroys the stream). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_execute(const_dnnl_tp_primitive_t primitive,
                                                            dnnl_tp_stream_t stream, int nargs,
                                                            const dnnl_tp_exec_arg_t *args);
 
-/** Runs a primitive with plain pointers: no memory objects, no allocation. As dnnl_tp_primitive_execute() in
- * everything else; not for descriptors with run-time dimensions. Thread-safe.
+/** Runs a primitive with plain pointers, without memory objects and without allocation. Otherwise
+ * like dnnl_tp_primitive_execute(). Descriptors with run-time dimensions are refused. Thread-safe.
  *
  * @param primitive kept alive until the work is done
  * @param stream of the engine of the primitive
  * @param nargs number of entries of args
  * @param args argument numbers with pointers to data laid out as the primitive descriptor says
  * @return as dnnl_tp_primitive_execute(); invalid_arguments also for run-time dimensions. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_execute_handles(const_dnnl_tp_primitive_t primitive,
-                                                                   dnnl_tp_stream_t stream, int nargs,
-                                                                   const dnnl_tp_exec_handle_t *args);
+DNNL_TP_CHECKED dnnl_tp_status_t
+dnnl_tp_primitive_execute_handles(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream,
+                                  int nargs, const dnnl_tp_exec_handle_t *args);
 
-/* ---- BLAS: row-major matrices, op(X) = X or its transpose -------------------------------------------- */
+/* ---- BLAS: row-major matrices, op(X) = X or its transpose ------------------------------------ */
 
-/** C = alpha * op(A) * op(B) + beta * C in f32, on the calling thread; dnnl_tp_sgemm_tp() takes a pool.
- * Thread-safe.
+/** C = alpha * op(A) * op(B) + beta * C in f32, on the calling thread; dnnl_tp_sgemm_tp() takes a
+ * pool. Thread-safe.
  *
  * @param transa 'N', 'n' = A is M x K; 'T', 't' = A is stored K x M
  * @param transb 'N', 'n' = B is K x N; 'T', 't' = B is stored N x K
@@ -357,23 +384,25 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_execute_handles(const_dnnl_tp
  * @param A matrix
  * @param lda elements from row to row of A as stored, >= max(1, its columns)
  * @param B matrix
- * @param ldb the same for B
+ * @param ldb elements from row to row of B as stored, >= max(1, its columns)
  * @param beta factor of the old C; 0 = C is not read
  * @param[in,out] C matrix, M x N
  * @param ldc elements from row to row of C, >= max(1, N)
- * @return success (also for M or N 0); invalid_arguments (a negative size, a leading dimension that is too
- *     small, another letter, a NULL matrix); out_of_memory. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sgemm(char transa, char transb, dnnl_tp_dim_t M, dnnl_tp_dim_t N,
-                                               dnnl_tp_dim_t K, float alpha, const float *A,
-                                               dnnl_tp_dim_t lda, const float *B, dnnl_tp_dim_t ldb,
-                                               float beta, float *C, dnnl_tp_dim_t ldc);
+ * @return success (also for M or N 0); invalid_arguments (a negative size, a leading dimension that
+ *     is too small, another letter, a NULL matrix); out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sgemm(char transa, char transb, dnnl_tp_dim_t M,
+                                               dnnl_tp_dim_t N, dnnl_tp_dim_t K, float alpha,
+                                               const float *A, dnnl_tp_dim_t lda, const float *B,
+                                               dnnl_tp_dim_t ldb, float beta, float *C,
+                                               dnnl_tp_dim_t ldc);
 
-/** C = round(alpha * (op(A) - ao) * (op(B) - bo) + beta * C + co), saturated to s32, on the calling thread.
- * Thread-safe.
+/** C = round(alpha * (op(A) - ao) * (op(B) - bo) + beta * C + co), saturated to s32, on the calling
+ * thread. Thread-safe.
  *
  * @param transa as in dnnl_tp_sgemm()
  * @param transb as in dnnl_tp_sgemm()
- * @param offsetc 'F', 'f' = one offset; 'C', 'c' = a column of M offsets; 'R', 'r' = a row of N offsets
+ * @param offsetc 'F', 'f' = one offset; 'C', 'c' = a column of M offsets; 'R', 'r' = a row of N
+ *     offsets
  * @param M rows of C, >= 0
  * @param N columns of C, >= 0
  * @param K inner dimension, >= 0
@@ -388,14 +417,12 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sgemm(char transa, char transb, dnnl_tp
  * @param[in,out] C s32 matrix, M x N
  * @param ldc elements from row to row of C
  * @param co offsets added to C: 1, M or N values as offsetc says
- * @return success (with M, N or K 0 C is left untouched); invalid_arguments as dnnl_tp_sgemm();
+ * @return success (if M, N or K is 0, C is left untouched); invalid_arguments as dnnl_tp_sgemm();
  *     out_of_memory. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_u8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t M,
-                                                      dnnl_tp_dim_t N, dnnl_tp_dim_t K, float alpha,
-                                                      const uint8_t *A, dnnl_tp_dim_t lda, uint8_t ao,
-                                                      const int8_t *B, dnnl_tp_dim_t ldb, int8_t bo,
-                                                      float beta, int32_t *C, dnnl_tp_dim_t ldc,
-                                                      const int32_t *co);
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_u8s8s32(
+    char transa, char transb, char offsetc, dnnl_tp_dim_t M, dnnl_tp_dim_t N, dnnl_tp_dim_t K,
+    float alpha, const uint8_t *A, dnnl_tp_dim_t lda, uint8_t ao, const int8_t *B,
+    dnnl_tp_dim_t ldb, int8_t bo, float beta, int32_t *C, dnnl_tp_dim_t ldc, const int32_t *co);
 
 /** As dnnl_tp_gemm_u8s8s32() with a signed A. Thread-safe.
  *
@@ -416,14 +443,12 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_u8s8s32(char transa, char transb, 
  * @param[in,out] C s32 matrix, M x N
  * @param ldc elements from row to row of C
  * @param co offsets added to C: 1, M or N values as offsetc says
- * @return success (with M, N or K 0 C is left untouched); invalid_arguments as dnnl_tp_sgemm();
+ * @return success (if M, N or K is 0, C is left untouched); invalid_arguments as dnnl_tp_sgemm();
  *     out_of_memory. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_s8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t M,
-                                                      dnnl_tp_dim_t N, dnnl_tp_dim_t K, float alpha,
-                                                      const int8_t *A, dnnl_tp_dim_t lda, int8_t ao,
-                                                      const int8_t *B, dnnl_tp_dim_t ldb, int8_t bo,
-                                                      float beta, int32_t *C, dnnl_tp_dim_t ldc,
-                                                      const int32_t *co);
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_s8s8s32(
+    char transa, char transb, char offsetc, dnnl_tp_dim_t M, dnnl_tp_dim_t N, dnnl_tp_dim_t K,
+    float alpha, const int8_t *A, dnnl_tp_dim_t lda, int8_t ao, const int8_t *B, dnnl_tp_dim_t ldb,
+    int8_t bo, float beta, int32_t *C, dnnl_tp_dim_t ldc, const int32_t *co);
 
 #ifdef __cplusplus
 }

@@ -1,13 +1,14 @@
 /** @file
- * C++17 over the C API of dnnl_tp: shared handles, exceptions, one class per kind of primitive. Header only.
+ * C++17 over the C API of dnnl_tp: shared handles, exceptions, one class per kind of primitive.
+ * Header only.
  *
- * A class holds one C handle: copies share it, and it converts to exactly its C handle (to nothing else, not to
- * void *), so every C call can be used beside it. A failed call throws dnnl_tp::error. What a call does,
- * its arguments, its errors and its thread safety are documented at the C function of the same name. Names are
- * those of oneDNN's C++ where it has them (doc/porting.md). Engines and streams: dnnl_tp_stream.hpp; tensors:
- * dnnl_tp_memory.hpp; attributes: dnnl_tp_attr.hpp; kinds: dnnl_tp_primitives.hpp; graphs: dnnl_tp_graph.hpp
- * (all included here); sessions: dnnl_tp_session.hpp; pools with oneDNN's names: dnnl_tp_threadpool.hpp.
- */
+ * An object holds one C handle, which its copies share. It converts to its C handle (and to no
+ * other type, not even void *), so a program can mix C++ and C calls. A failed call throws
+ * dnnl_tp::error. The C function of the same name documents a call: its effect, arguments, errors
+ * and thread safety. Names are those of oneDNN's C++ API if it has them (doc/porting.md). Engines
+ * and streams: dnnl_tp_stream.hpp; tensors: dnnl_tp_memory.hpp; attributes: dnnl_tp_attr.hpp;
+ * kinds: dnnl_tp_primitives.hpp; graphs: dnnl_tp_graph.hpp (all included here); sessions:
+ * dnnl_tp_session.hpp; pools with oneDNN's names: dnnl_tp_threadpool.hpp. */
 #ifndef DNNL_TP_HPP
 #define DNNL_TP_HPP
 
@@ -26,12 +27,13 @@ namespace dnnl_tp {
 
 /** Version and configuration of the library. */
 using version_t = dnnl_tp_version_t;
-/** Version and configuration of the library that is loaded. */
+/** Version and configuration of the loaded library. */
 inline const version_t *version() { return dnnl_tp_version(); }
 
-/* The functions below throw on failure; those that return a status do it for programs that look at oneDNN's. */
+/* The functions below throw on failure. Some also return a status, for programs that check
+ * oneDNN's. */
 
-/** Chooses what verbose lines are written. */
+/** Chooses which verbose lines are written. */
 inline status set_verbose(int level) {
     check(dnnl_tp_set_verbose(level));
     return status::success;
@@ -40,15 +42,17 @@ inline status set_verbose(int level) {
 inline void set_verbose_callback(void (*fn)(void *arg, const char *line), void *arg) {
     check(dnnl_tp_set_verbose_callback(fn, arg));
 }
-/** Sends verbose lines to a callable object that lives until reset_verbose_callback() and throws nothing. */
+/** Sends verbose lines to a callable object that lives until reset_verbose_callback() and throws
+ * nothing. */
 template <typename F> void set_verbose_callback(F &f) {
-    set_verbose_callback([](void *arg, const char *line) noexcept { (*static_cast<F *>(arg))(line); }, &f);
+    set_verbose_callback(
+        [](void *arg, const char *line) noexcept { (*static_cast<F *>(arg))(line); }, &f);
 }
 /** Sends verbose lines to standard output. */
 inline void reset_verbose_callback() { set_verbose_callback(nullptr, nullptr); }
 /** Chooses the allocator of objects without an engine. */
 inline void set_allocator(const dnnl_tp_allocator_t &a) { check(dnnl_tp_set_allocator(&a)); }
-/** The allocator of objects that are made without an engine. */
+/** The allocator of objects without an engine. */
 inline const dnnl_tp_allocator_t &get_allocator() { return *dnnl_tp_get_allocator(); }
 /** Limits the instruction sets of all engines. */
 inline status set_max_cpu_isa(detail::either<cpu_isa> isa) {
@@ -56,7 +60,9 @@ inline status set_max_cpu_isa(detail::either<cpu_isa> isa) {
     return status::success;
 }
 /** The highest instruction set that new engines use. */
-inline cpu_isa get_effective_cpu_isa() { return static_cast<cpu_isa>(dnnl_tp_get_effective_cpu_isa()); }
+inline cpu_isa get_effective_cpu_isa() {
+    return static_cast<cpu_isa>(dnnl_tp_get_effective_cpu_isa());
+}
 /** Sets the floating-point mode of new attributes. */
 inline status set_default_fpmath_mode(detail::either<fpmath_mode> mode) {
     check(dnnl_tp_set_default_fpmath_mode(mode));
@@ -68,11 +74,11 @@ inline fpmath_mode get_default_fpmath_mode() {
     check(dnnl_tp_get_default_fpmath_mode(&mode));
     return static_cast<fpmath_mode>(mode);
 }
-/** Sets how many primitives the cache keeps. */
+/** Sets the capacity of the primitive cache. */
 inline void set_primitive_cache_capacity(int capacity) {
     check(dnnl_tp_set_primitive_cache_capacity(capacity));
 }
-/** How many primitives the cache keeps. */
+/** Capacity of the primitive cache. */
 inline int get_primitive_cache_capacity() {
     int capacity = 0;
     check(dnnl_tp_get_primitive_cache_capacity(&capacity));
@@ -80,32 +86,33 @@ inline int get_primitive_cache_capacity() {
 }
 
 /** C = alpha * op(A) * op(B) + beta * C, row-major, on a pool; NULL = the calling thread. */
-inline status sgemm(char transa, char transb, dnnl_tp_dim_t m, dnnl_tp_dim_t n, dnnl_tp_dim_t k, float alpha,
-                    const float *a, dnnl_tp_dim_t lda, const float *b, dnnl_tp_dim_t ldb, float beta,
-                    float *c, dnnl_tp_dim_t ldc, const dnnl_tp_threadpool_iface_t *pool = nullptr) {
+inline status sgemm(char transa, char transb, dnnl_tp_dim_t m, dnnl_tp_dim_t n, dnnl_tp_dim_t k,
+                    float alpha, const float *a, dnnl_tp_dim_t lda, const float *b,
+                    dnnl_tp_dim_t ldb, float beta, float *c, dnnl_tp_dim_t ldc,
+                    const dnnl_tp_threadpool_iface_t *pool = nullptr) {
     check(dnnl_tp_sgemm_tp(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, pool));
     return status::success;
 }
 
-/** The same with u8 A, s8 B, s32 C and offsets; see dnnl_tp_gemm_u8s8s32(). */
+/** The product of u8 A and s8 B as s32 C, with offsets; see dnnl_tp_gemm_u8s8s32(). */
 inline status gemm_u8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t m, dnnl_tp_dim_t n,
                            dnnl_tp_dim_t k, float alpha, const std::uint8_t *a, dnnl_tp_dim_t lda,
                            std::uint8_t ao, const std::int8_t *b, dnnl_tp_dim_t ldb, std::int8_t bo,
                            float beta, std::int32_t *c, dnnl_tp_dim_t ldc, const std::int32_t *co,
                            const dnnl_tp_threadpool_iface_t *pool = nullptr) {
-    check(dnnl_tp_gemm_u8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo, beta, c,
-                                  ldc, co, pool));
+    check(dnnl_tp_gemm_u8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo,
+                                  beta, c, ldc, co, pool));
     return status::success;
 }
 
-/** The same with s8 A; see dnnl_tp_gemm_s8s8s32(). */
+/** The product of s8 A and s8 B as s32 C, with offsets; see dnnl_tp_gemm_s8s8s32(). */
 inline status gemm_s8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t m, dnnl_tp_dim_t n,
                            dnnl_tp_dim_t k, float alpha, const std::int8_t *a, dnnl_tp_dim_t lda,
                            std::int8_t ao, const std::int8_t *b, dnnl_tp_dim_t ldb, std::int8_t bo,
                            float beta, std::int32_t *c, dnnl_tp_dim_t ldc, const std::int32_t *co,
                            const dnnl_tp_threadpool_iface_t *pool = nullptr) {
-    check(dnnl_tp_gemm_s8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo, beta, c,
-                                  ldc, co, pool));
+    check(dnnl_tp_gemm_s8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo,
+                                  beta, c, ldc, co, pool));
     return status::success;
 }
 

@@ -1,7 +1,6 @@
 /** @file
- * C++17 over the C API of dnnl_tp: attributes of primitives and chains of post-operations. Included by
- * dnnl_tp.hpp; rules are there.
- */
+ * C++17 over the C API of dnnl_tp: attributes of primitives and chains of post-operations. Included
+ * by dnnl_tp.hpp, which has the rules. */
 #ifndef DNNL_TP_ATTR_HPP
 #define DNNL_TP_ATTR_HPP
 
@@ -14,14 +13,14 @@
 
 namespace dnnl_tp {
 
-/** A chain of post-operations; appending returns the chain, so that calls can follow each other. Copies share
- * one chain; clone() makes another. */
+/** A chain of post-operations. append_*() returns the chain, so that calls can be chained. Copies
+ * share one chain; clone() creates another. */
 class post_ops : public detail::handle<dnnl_tp_post_ops_t, dnnl_tp_post_ops_destroy> {
   public:
     using handle::handle;
     /** An empty chain. */
     post_ops() { create(dnnl_tp_post_ops_create); }
-    /** Another chain with the same entries. */
+    /** A new chain with the same entries. */
     post_ops clone() const { return clone_of(get()); }
     /** A copy of a borrowed chain. */
     static post_ops clone_of(const_dnnl_tp_post_ops_t existing) {
@@ -52,7 +51,8 @@ class post_ops : public detail::handle<dnnl_tp_post_ops_t, dnnl_tp_post_ops_dest
         return *this;
     }
     /** Appends a binary with a third tensor. */
-    post_ops &append_binary(detail::either<algorithm> alg, const memory_desc &src1, const memory_desc &src2) {
+    post_ops &append_binary(detail::either<algorithm> alg, const memory_desc &src1,
+                            const memory_desc &src2) {
         check(dnnl_tp_post_ops_append_binary_v2(get(), alg, src1.get(), src2.get()));
         return *this;
     }
@@ -71,11 +71,13 @@ class post_ops : public detail::handle<dnnl_tp_post_ops_t, dnnl_tp_post_ops_dest
         get_params_sum(index, scale, zero_point, type);
     }
     /** Parameters of a sum. */
-    void get_params_sum(int index, float &scale, std::int32_t &zero_point, dnnl_tp_data_type_t &type) const {
+    void get_params_sum(int index, float &scale, std::int32_t &zero_point,
+                        dnnl_tp_data_type_t &type) const {
         check(dnnl_tp_post_ops_get_params_sum(get(), index, &scale, &zero_point, &type));
     }
     /** Parameters of a sum. */
-    void get_params_sum(int index, float &scale, std::int32_t &zero_point, enums::data_type &type) const {
+    void get_params_sum(int index, float &scale, std::int32_t &zero_point,
+                        enums::data_type &type) const {
         dnnl_tp_data_type_t c_type = dnnl_tp_data_type_undef;
         get_params_sum(index, scale, zero_point, c_type);
         type = static_cast<enums::data_type>(c_type);
@@ -90,7 +92,7 @@ class post_ops : public detail::handle<dnnl_tp_post_ops_t, dnnl_tp_post_ops_dest
         get_params_eltwise(index, c_alg, alpha, beta);
         alg = static_cast<algorithm>(c_alg);
     }
-    /** Parameters of a binary; the descriptors are lent. */
+    /** Parameters of a binary; the descriptors are borrowed. */
     void get_params_binary(int index, dnnl_tp_alg_kind_t &alg, const_dnnl_tp_memory_desc_t &src1,
                            const_dnnl_tp_memory_desc_t &src2) const {
         check(dnnl_tp_post_ops_get_params_binary_v2(get(), index, &alg, &src1, &src2));
@@ -115,13 +117,14 @@ class post_ops : public detail::handle<dnnl_tp_post_ops_t, dnnl_tp_post_ops_dest
     }
 };
 
-/** Attributes of a primitive. Copies share one object; clone() makes another. */
-class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_primitive_attr_destroy> {
+/** Attributes of a primitive. Copies share one object; clone() creates another. */
+class primitive_attr
+    : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_primitive_attr_destroy> {
   public:
     using handle::handle;
     /** Default values. */
     primitive_attr() { create(dnnl_tp_primitive_attr_create); }
-    /** Another object with the same values. */
+    /** A new object with the same values. */
     primitive_attr clone() const { return clone_of(get()); }
     /** A copy of borrowed attributes. */
     static primitive_attr clone_of(const_dnnl_tp_primitive_attr_t existing) {
@@ -129,7 +132,7 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
         attr.create(dnnl_tp_primitive_attr_clone, existing);
         return attr;
     }
-    /** Fixes the thread count. */
+    /** Sets the thread count. */
     void set_num_threads(int n) { check(dnnl_tp_primitive_attr_set_num_threads(get(), n)); }
     /** Takes the thread count of a pool. */
     void set_stream_attr(const stream_attr &a) {
@@ -140,7 +143,9 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
         check(dnnl_tp_primitive_attr_set_fpmath_mode_v2(get(), mode, apply_to_int ? 1 : 0));
     }
     /** The floating-point mode. */
-    dnnl_tp::fpmath_mode get_fpmath_mode() const { return static_cast<dnnl_tp::fpmath_mode>(fpmath_mode()); }
+    dnnl_tp::fpmath_mode get_fpmath_mode() const {
+        return static_cast<dnnl_tp::fpmath_mode>(fpmath_mode());
+    }
     /** The floating-point mode, and whether it applies to integer tensors. */
     void get_fpmath_mode(dnnl_tp::fpmath_mode &mode, bool &apply_to_int) const {
         dnnl_tp_fpmath_mode_t c_mode = dnnl_tp_fpmath_mode_strict;
@@ -156,7 +161,9 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
         return mode;
     }
     /** Asks for the same bits in every run. */
-    void set_deterministic(bool on) { check(dnnl_tp_primitive_attr_set_deterministic(get(), on ? 1 : 0)); }
+    void set_deterministic(bool on) {
+        check(dnnl_tp_primitive_attr_set_deterministic(get(), on ? 1 : 0));
+    }
     /** The determinism switch. */
     bool get_deterministic() const {
         int on = 0;
@@ -169,13 +176,13 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
     void set_refuse_reference(bool on) {
         check(dnnl_tp_primitive_attr_set_refuse_reference(get(), on ? 1 : 0));
     }
-    /** Are reference implementations refused? */
+    /** True if reference implementations are refused. */
     bool refuse_reference() const {
         int on = 0;
         check(dnnl_tp_primitive_attr_get_refuse_reference(get(), &on));
         return on != 0;
     }
-    /** Hints at the type of sums. */
+    /** Gives a hint for the type of sums. */
     void set_accumulation_mode(detail::either<dnnl_tp::accumulation_mode> mode) {
         check(dnnl_tp_primitive_attr_set_accumulation_mode(get(), mode));
     }
@@ -189,7 +196,7 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
         check(dnnl_tp_primitive_attr_get_accumulation_mode(get(), &mode));
         return mode;
     }
-    /** Chooses who provides scratch. */
+    /** Chooses the provider of scratch. */
     void set_scratchpad_mode(detail::either<dnnl_tp::scratchpad_mode> mode) {
         check(dnnl_tp_primitive_attr_set_scratchpad_mode(get(), mode));
     }
@@ -214,11 +221,13 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
                                                 detail::c_dims(groups).v, type));
     }
     /** Sets scales in oneDNN's newest form. */
-    void set_scales(int arg, int mask, const dims &groups, detail::either<enums::data_type> type,
-                    bool is_on_host,
-                    detail::either<quantization_mode> mode = dnnl_tp_quantization_mode_static_sazp) {
-        check(dnnl_tp_primitive_attr_set_scales_v3(get(), arg, mask, static_cast<int>(groups.size()),
-                                                   detail::c_dims(groups).v, type, is_on_host ? 1 : 0, mode));
+    void
+    set_scales(int arg, int mask, const dims &groups, detail::either<enums::data_type> type,
+               bool is_on_host,
+               detail::either<quantization_mode> mode = dnnl_tp_quantization_mode_static_sazp) {
+        check(dnnl_tp_primitive_attr_set_scales_v3(
+            get(), arg, mask, static_cast<int>(groups.size()), detail::c_dims(groups).v, type,
+            is_on_host ? 1 : 0, mode));
     }
     /** Sets s32 zero points. */
     void set_zero_points_mask(int arg, int mask) {
@@ -227,48 +236,53 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
     /** Sets zero points with groups and a type. */
     void set_zero_points(int arg, int mask, const dims &groups,
                          detail::either<enums::data_type> type = dnnl_tp_s32) {
-        check(dnnl_tp_primitive_attr_set_zero_points(get(), arg, mask, static_cast<int>(groups.size()),
-                                                     detail::c_dims(groups).v, type));
+        check(dnnl_tp_primitive_attr_set_zero_points(
+            get(), arg, mask, static_cast<int>(groups.size()), detail::c_dims(groups).v, type));
     }
     /** Sets zero points in oneDNN's newest form. */
-    void set_zero_points(int arg, int mask, const dims &groups, detail::either<enums::data_type> type,
-                         bool is_on_host) {
-        check(dnnl_tp_primitive_attr_set_zero_points_v2(get(), arg, mask, static_cast<int>(groups.size()),
-                                                        detail::c_dims(groups).v, type, is_on_host ? 1 : 0));
+    void set_zero_points(int arg, int mask, const dims &groups,
+                         detail::either<enums::data_type> type, bool is_on_host) {
+        check(dnnl_tp_primitive_attr_set_zero_points_v2(
+            get(), arg, mask, static_cast<int>(groups.size()), detail::c_dims(groups).v, type,
+            is_on_host ? 1 : 0));
     }
-    /** A scale that comes as a host scalar. */
+    /** Sets one scale, which executions pass as a host scalar. */
     void set_host_scale(int arg, detail::either<enums::data_type> type = dnnl_tp_f32) {
         set_scales(arg, 0, dims(), type, true);
     }
-    /** A zero point that comes as a host scalar. */
+    /** Sets one zero point, which executions pass as a host scalar. */
     void set_host_zero_point(int arg, detail::either<enums::data_type> type = dnnl_tp_s32) {
         set_zero_points(arg, 0, dims(), type, true);
     }
-    /** Sums of a source as an argument: refused when a primitive is made. */
+    /** Announces sums of a source as an argument; the creation of a primitive descriptor refuses
+     * them. */
     void set_precomputed_reductions(int arg, int mask, const dims &groups,
                                     detail::either<enums::data_type> type = dnnl_tp_s32) {
         check(dnnl_tp_primitive_attr_set_precomputed_reductions(
             get(), arg, mask, static_cast<int>(groups.size()), detail::c_dims(groups).v, type));
     }
-    /** Chooses how a result is rounded: by chance is refused when a primitive is made. */
+    /** Chooses the rounding of a result; the creation of a primitive descriptor refuses stochastic
+     * rounding. */
     void set_rounding_mode(int arg, detail::either<rounding_mode> mode) {
         check(dnnl_tp_primitive_attr_set_rounding(get(), arg, mode));
     }
-    /** How a result is rounded. */
+    /** The rounding of a result. */
     rounding_mode get_rounding_mode(int arg) const {
         dnnl_tp_rounding_mode_t mode = dnnl_tp_rounding_mode_environment;
         check(dnnl_tp_primitive_attr_get_rounding(get(), arg, &mode));
         return static_cast<rounding_mode>(mode);
     }
-    /** Asks for dropout: refused when a primitive is made. */
+    /** Asks for dropout; the creation of a primitive descriptor refuses it. */
     void set_dropout(const memory_desc &mask) { set_dropout(mask, dnnl_tp_s32, false, false); }
-    /** Asks for dropout: refused when a primitive is made. An empty descriptor = no mask is written. */
+    /** Asks for dropout; the creation of a primitive descriptor refuses it. An empty descriptor =
+     * no mask is written. */
     void set_dropout(const memory_desc &mask, detail::either<enums::data_type> seed_type,
                      bool use_offset = false, bool use_host_scalars = false) {
         memory_desc none;
         if (mask.get() == nullptr) none = memory_desc(dims(), dnnl_tp_data_type_undef, dims());
-        check(dnnl_tp_primitive_attr_set_dropout_v2(get(), mask.get() == nullptr ? none.get() : mask.get(),
-                                                    seed_type, use_offset ? 1 : 0, use_host_scalars ? 1 : 0));
+        check(dnnl_tp_primitive_attr_set_dropout_v2(
+            get(), mask.get() == nullptr ? none.get() : mask.get(), seed_type, use_offset ? 1 : 0,
+            use_host_scalars ? 1 : 0));
     }
     /** The descriptor of dropout's mask. */
     void get_dropout(memory_desc &mask) const {
@@ -276,7 +290,7 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
         check(dnnl_tp_primitive_attr_get_dropout(get(), &md));
         mask = memory_desc::clone_of(md);
     }
-    /** What set_dropout() set. */
+    /** The parameters of set_dropout(). */
     void get_dropout(memory_desc &mask, enums::data_type &seed_type, bool &use_offset,
                      bool &use_host_scalars) const {
         const_dnnl_tp_memory_desc_t md = nullptr;
@@ -289,8 +303,10 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
         use_host_scalars = host != 0;
     }
     /** Sets the post-operations; the chain is copied. */
-    void set_post_ops(const post_ops &ops) { check(dnnl_tp_primitive_attr_set_post_ops(get(), ops.get())); }
-    /** The post-operations, a copy. */
+    void set_post_ops(const post_ops &ops) {
+        check(dnnl_tp_primitive_attr_set_post_ops(get(), ops.get()));
+    }
+    /** A copy of the post-operations. */
     post_ops get_post_ops() const {
         const_dnnl_tp_post_ops_t ops = nullptr;
         check(dnnl_tp_primitive_attr_get_post_ops(get(), &ops));
@@ -300,7 +316,8 @@ class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_p
 
 /** Implementation. */
 namespace detail {
-/** Optional attributes: a reference, a pointer, or nothing. Lives no longer than the call it is given to. */
+/** Optional attributes of a call: a reference, a pointer, or nothing. Valid during the call only.
+ */
 class attr_arg {
   public:
     /** Default values. */
@@ -309,7 +326,7 @@ class attr_arg {
     attr_arg(const primitive_attr &attr) : attr_(attr.get()) {}
     /** The attributes; NULL = default values. */
     attr_arg(const primitive_attr *attr) : attr_(attr == nullptr ? nullptr : attr->get()) {}
-    /** As the C calls take it. */
+    /** The argument of the C call. */
     constexpr operator const_dnnl_tp_primitive_attr_t() const noexcept { return attr_; }
 
   private:

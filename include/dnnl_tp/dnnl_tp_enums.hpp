@@ -1,9 +1,9 @@
 /** @file
- * Enumerations of C++ with the values of the C enumerators, under the names that they have in oneDNN's C++:
- * algorithm::eltwise_relu is dnnl_tp_eltwise_relu. Included by dnnl_tp.hpp.
+ * Enumerations of C++ with the values of the C enumerators, under the names that they have in
+ * oneDNN's C++: algorithm::eltwise_relu is dnnl_tp_eltwise_relu. Included by dnnl_tp.hpp.
  *
- * Nested names (memory::data_type, engine::kind, ...) are aliases of those in namespace enums. Functions of
- * the C++ headers take either form. */
+ * Nested names (memory::data_type, engine::kind, ...) are aliases of those in namespace enums.
+ * Functions of the C++ headers take either form. */
 #ifndef DNNL_TP_ENUMS_HPP
 #define DNNL_TP_ENUMS_HPP
 
@@ -196,7 +196,7 @@ enum class normalization_flags : unsigned {
     rms_norm = dnnl_tp_rms_norm,
 };
 
-/** Who provides scratch memory. */
+/** Provider of scratch memory. */
 enum class scratchpad_mode {
     library = dnnl_tp_scratchpad_mode_library,
     user = dnnl_tp_scratchpad_mode_user,
@@ -221,7 +221,7 @@ enum class accumulation_mode {
     f16 = dnnl_tp_accumulation_mode_f16,
 };
 
-/** How a result is rounded. */
+/** The rounding of a result. */
 enum class rounding_mode {
     environment = dnnl_tp_rounding_mode_environment,
     stochastic = dnnl_tp_rounding_mode_stochastic,
@@ -250,7 +250,7 @@ enum class quantization_mode {
     dynamic_fp = dnnl_tp_quantization_mode_dynamic_fp,
 };
 
-/** What to query. */
+/** Property to query. */
 enum class query {
     undef = dnnl_tp_query_undef,
     engine = dnnl_tp_query_engine,
@@ -376,7 +376,7 @@ template <typename E> class either {
     constexpr either(E e) noexcept : value_(static_cast<c_enum_t<E>>(e)) {}
     /** A C enumerator. */
     constexpr either(c_enum_t<E> c) noexcept : value_(c) {}
-    /** As the C calls take it. */
+    /** The argument of the C call. */
     constexpr operator c_enum_t<E>() const noexcept { return value_; }
 
   private:
@@ -390,7 +390,7 @@ template <typename E> class flags_of {
     constexpr flags_of(E e) noexcept : bits_(static_cast<unsigned>(e)) {}
     /** Bits of C. */
     constexpr flags_of(unsigned bits) noexcept : bits_(bits) {}
-    /** As the C calls take it. */
+    /** The argument of the C call. */
     constexpr operator unsigned() const noexcept { return bits_; }
 
   private:
@@ -408,10 +408,16 @@ template <typename E> constexpr detail::c_enum_t<E> convert_to_c(E e) noexcept {
 namespace enums { /* found by argument-dependent lookup for aliases of this namespace */
 using dnnl_tp::convert_to_c;
 }
-#define DNNL_TP_ENUM_OPS(e)                                                                         \
-    constexpr bool operator==(detail::c_enum_t<e> a, e b) noexcept { return a == convert_to_c(b); } \
-    constexpr bool operator==(e a, detail::c_enum_t<e> b) noexcept { return convert_to_c(a) == b; } \
-    constexpr bool operator!=(detail::c_enum_t<e> a, e b) noexcept { return a != convert_to_c(b); } \
+#define DNNL_TP_ENUM_OPS(e)                                          \
+    constexpr bool operator==(detail::c_enum_t<e> a, e b) noexcept { \
+        return a == convert_to_c(b);                                 \
+    }                                                                \
+    constexpr bool operator==(e a, detail::c_enum_t<e> b) noexcept { \
+        return convert_to_c(a) == b;                                 \
+    }                                                                \
+    constexpr bool operator!=(detail::c_enum_t<e> a, e b) noexcept { \
+        return a != convert_to_c(b);                                 \
+    }                                                                \
     constexpr bool operator!=(e a, detail::c_enum_t<e> b) noexcept { return convert_to_c(a) != b; }
 #define DNNL_TP_BIT_OPS(e)                                                                    \
     constexpr e operator|(e a, e b) noexcept {                                                \

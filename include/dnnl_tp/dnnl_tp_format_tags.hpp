@@ -1,7 +1,8 @@
 /** @file
  * Memory layout tags as an enumeration of C++; included by dnnl_tp_enums.hpp only.
  *
- * The enumerators of dnnl_tp_format_tags.h without their prefix, in the same order; a test compares the two. */
+ * The enumerators of dnnl_tp_format_tags.h without their prefix, in the same order; a test compares
+ * the two. */
 #ifndef DNNL_TP_FORMAT_TAGS_HPP
 #define DNNL_TP_FORMAT_TAGS_HPP
 

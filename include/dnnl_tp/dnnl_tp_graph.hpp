@@ -1,7 +1,7 @@
 /** @file
  * C++17 over the C API of dnnl_tp: graphs, executables, runs.
  *
- * Included by dnnl_tp.hpp; rules are there. Values are numbers, as in C. */
+ * Included by dnnl_tp.hpp, which has the rules. Values are numbers, as in C. */
 #ifndef DNNL_TP_GRAPH_HPP
 #define DNNL_TP_GRAPH_HPP
 
@@ -20,18 +20,22 @@ using value = dnnl_tp_value_t;
 /** An absent optional input. */
 constexpr value no_value = -1;
 
-/** What a long closure asks about once in a millisecond: dnnl_tp_should_stop(). */
+/** Tells a closure whether its run is over; a long closure calls it at least once in a millisecond.
+ */
 class should_stop {
   public:
-    /** What dnnl_tp_host_fn_t gets. */
+    /** Takes the argument of dnnl_tp_host_fn_t. */
     explicit should_stop(const volatile int *word) noexcept : word_(word) {}
-    /** Is the run over? */
+    /** True if the run is over. */
     bool operator()() const noexcept { return dnnl_tp_should_stop(word_) != 0; }
-    /** The operator of the closure (DNNL_TP_HOST_MAY_WAIT) waits for an event, without a thread: call, then return. */
+    /** Makes the operator of the closure (DNNL_TP_HOST_MAY_WAIT) wait for an event without a
+     * thread; the closure returns after this call. */
     void wait_event(dnnl_tp_event_t event) const { check(dnnl_tp_host_wait_event(word_, event)); }
-    /** A loop of the closure on the threads of its run: f(begin, end) for ranges that cover 0..n-1 once; it must
-     * not throw. Throws an error with the status cancelled if the run ended meanwhile. */
-    template <typename F> void parallel_for(std::int64_t n, F &&f, std::int64_t ns_per_iteration = 0) const {
+    /** Runs a loop of the closure on the threads of its run: calls f(begin, end) for ranges that
+     * cover 0..n-1 once; f must not throw. Throws an error with the status cancelled if the run
+     * ended meanwhile. */
+    template <typename F>
+    void parallel_for(std::int64_t n, F &&f, std::int64_t ns_per_iteration = 0) const {
         using body = std::remove_reference_t<F>;
         check(dnnl_tp_host_parallel_for(
             word_, n, ns_per_iteration,
@@ -45,7 +49,7 @@ class should_stop {
     const volatile int *word_;
 };
 
-/** Attributes of an operator; setting returns the object, so that calls can follow each other. */
+/** Attributes of an operator. set() returns the object, so that calls can be chained. */
 class op_attrs {
   public:
     /** An integer. */
@@ -53,7 +57,9 @@ class op_attrs {
         return set(key, std::vector<std::int64_t>{v});
     }
     /** An integer. */
-    op_attrs &set(dnnl_tp_op_attr_key_t key, int v) { return set(key, static_cast<std::int64_t>(v)); }
+    op_attrs &set(dnnl_tp_op_attr_key_t key, int v) {
+        return set(key, static_cast<std::int64_t>(v));
+    }
     /** Integers. */
     op_attrs &set(dnnl_tp_op_attr_key_t key, std::vector<std::int64_t> v) {
         ints_.push_back(std::move(v));
@@ -110,10 +116,13 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
   public:
     using handle::handle;
     /** An empty graph. */
-    explicit graph(detail::either<engine::kind> kind = dnnl_tp_cpu) { create(dnnl_tp_graph_create, kind); }
-    /** Names it, for errors and traces; before it is compiled. */
+    explicit graph(detail::either<engine::kind> kind = dnnl_tp_cpu) {
+        create(dnnl_tp_graph_create, kind);
+    }
+    /** Sets its name, for error texts and traces, before it is compiled. */
     void set_name(const char *name) { check(dnnl_tp_graph_set_name(get(), name)); }
-    /** Shares constants, and what is made from them, with another graph; before it has values. */
+    /** Shares constants, and data derived from them, with another graph, before this graph has
+     * values. */
     void share(const graph &with) { check(dnnl_tp_graph_share(get(), with.get())); }
     /** A graph from a file in text form. */
     static graph read(const char *path, const dnnl_tp_graph_read_opts_t *opts = nullptr) {
@@ -122,7 +131,8 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
         return graph(h);
     }
     /** A graph from text in memory. */
-    static graph read_text(const std::string &text, const dnnl_tp_graph_read_opts_t *opts = nullptr) {
+    static graph read_text(const std::string &text,
+                           const dnnl_tp_graph_read_opts_t *opts = nullptr) {
         dnnl_tp_graph_t h = nullptr;
         check(dnnl_tp_graph_read_text(&h, text.data(), text.size(), opts));
         return graph(h);
@@ -134,7 +144,8 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
     /** Adds an input. */
     value input(const char *name, detail::either<memory::data_type> type, const dims &d) {
         value v = no_value;
-        check(dnnl_tp_graph_input(get(), &v, name, type, static_cast<int>(d.size()), detail::c_dims(d).v));
+        check(dnnl_tp_graph_input(get(), &v, name, type, static_cast<int>(d.size()),
+                                  detail::c_dims(d).v));
         return v;
     }
     /** Adds a constant; the data is copied. */
@@ -143,11 +154,11 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
         return constant(name, type, d, data, DNNL_TP_CONSTANT_COPY, nullptr, nullptr);
     }
     /** Adds a constant whose data the library borrows until drop(arg). */
-    value constant(const char *name, detail::either<memory::data_type> type, const dims &d, const void *data,
-                   unsigned mode, void (*drop)(void *), void *arg) {
+    value constant(const char *name, detail::either<memory::data_type> type, const dims &d,
+                   const void *data, unsigned mode, void (*drop)(void *), void *arg) {
         value v = no_value;
-        check(dnnl_tp_graph_constant(get(), &v, name, type, static_cast<int>(d.size()), detail::c_dims(d).v,
-                                     data, mode, drop, arg));
+        check(dnnl_tp_graph_constant(get(), &v, name, type, static_cast<int>(d.size()),
+                                     detail::c_dims(d).v, data, mode, drop, arg));
         return v;
     }
     /** Adds an operator with one result. */
@@ -159,56 +170,62 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
     std::vector<value> op(dnnl_tp_op_kind_t kind, const char *name, const std::vector<value> &in,
                           const op_attrs &attrs, int nout) {
         std::vector<value> result(static_cast<std::size_t>(nout), no_value);
-        check(dnnl_tp_graph_op(get(), kind, name, static_cast<int>(in.size()), in.data(), attrs.size(),
-                               attrs.data(), nout, result.data()));
+        check(dnnl_tp_graph_op(get(), kind, name, static_cast<int>(in.size()), in.data(),
+                               attrs.size(), attrs.data(), nout, result.data()));
         return result;
     }
-    /** Adds a function of the program: called as f(inputs, outputs), where both are arrays of host arguments,
-     * or as f(inputs, outputs, should_stop). What it throws fails the run: an error with its status, bad_alloc
-     * with out_of_memory, another exception with runtime_error. flags: 0, DNNL_TP_HOST_MAY_BLOCK or
-     * DNNL_TP_HOST_MAY_WAIT. */
+    /** Adds a function of the program, which the library calls as f(inputs, outputs), with arrays
+     * of host arguments, or as f(inputs, outputs, should_stop). An exception fails the run: an
+     * error with its status, bad_alloc with out_of_memory, any other with runtime_error. flags: 0,
+     * DNNL_TP_HOST_MAY_BLOCK or DNNL_TP_HOST_MAY_WAIT. */
     template <typename F>
     std::vector<value> host(const char *name, const std::vector<value> &in,
-                            const std::vector<dnnl_tp_tensor_info_t> &results, F f, unsigned flags = 0) {
+                            const std::vector<dnnl_tp_tensor_info_t> &results, F f,
+                            unsigned flags = 0) {
         std::vector<value> result(results.size(), no_value);
         auto owned = std::make_unique<F>(std::move(f));
-        /* The graph takes the function over, on failure too. */
+        /* The graph takes ownership of the function, also on failure. */
         check(dnnl_tp_graph_host(get(), call_host<F>, owned.release(), drop_host<F>, flags, name,
-                                 static_cast<int>(in.size()), in.data(), static_cast<int>(results.size()),
-                                 results.data(), result.data()));
+                                 static_cast<int>(in.size()), in.data(),
+                                 static_cast<int>(results.size()), results.data(), result.data()));
         return result;
     }
-    /** A region of this graph, region or function; for the body of a loop: of the loop's condition. */
+    /** A region of this graph, region or function; the body of a loop is a region of the loop's
+     * condition. */
     graph region() const {
         dnnl_tp_graph_t h = nullptr;
         check(dnnl_tp_graph_create_region(&h, get()));
         return graph(h);
     }
-    /** Adds a choice: runs yes if pred is not 0, else no. An empty handle runs nothing. */
+    /** Adds a branch: runs yes if pred is not 0, else no. An empty handle runs nothing. */
     std::vector<value> if_(const char *name, value pred, const graph &yes, const graph &no,
                            const std::vector<value> &yes_out, const std::vector<value> &no_out) {
         std::vector<value> result(yes_out.size(), no_value);
         if (yes_out.size() != no_out.size())
-            throw error(dnnl_tp_invalid_arguments, "if: branches have different numbers of results");
-        check(dnnl_tp_graph_if(get(), name, pred, yes.get(), no.get(), static_cast<int>(result.size()),
-                               yes_out.data(), no_out.data(), result.data()));
+            throw error(dnnl_tp_invalid_arguments,
+                        "if: branches have different numbers of results");
+        check(dnnl_tp_graph_if(get(), name, pred, yes.get(), no.get(),
+                               static_cast<int>(result.size()), yes_out.data(), no_out.data(),
+                               result.data()));
         return result;
     }
     /** Adds a loop over variables, which are inputs of cond; body is a region of cond. */
-    std::vector<value> while_(const char *name, const graph &cond, value cond_out, const graph &body,
-                              const std::vector<value> &init, const std::vector<value> &body_in,
-                              const std::vector<value> &body_out, int window = 0) {
+    std::vector<value> while_(const char *name, const graph &cond, value cond_out,
+                              const graph &body, const std::vector<value> &init,
+                              const std::vector<value> &body_in, const std::vector<value> &body_out,
+                              int window = 0) {
         std::vector<value> result(init.size(), no_value);
         if (body_in.size() != init.size() || body_out.size() != init.size())
             throw error(dnnl_tp_invalid_arguments, "while: numbers of variables differ");
         check(dnnl_tp_graph_while(get(), name, cond.get(), cond_out, body.get(),
-                                  static_cast<int>(init.size()), init.data(), body_in.data(), body_out.data(),
-                                  window, result.data()));
+                                  static_cast<int>(init.size()), init.data(), body_in.data(),
+                                  body_out.data(), window, result.data()));
         return result;
     }
     /** A function of this graph; parameters receives its inputs as values. */
     graph function(const char *name, const std::vector<dnnl_tp_tensor_info_t> &in,
-                   std::vector<value> &parameters, const std::vector<dnnl_tp_tensor_info_t> &results) const {
+                   std::vector<value> &parameters,
+                   const std::vector<dnnl_tp_tensor_info_t> &results) const {
         dnnl_tp_graph_t h = nullptr;
         parameters.assign(in.size(), no_value);
         check(dnnl_tp_graph_create_function(&h, get(), name, static_cast<int>(in.size()), in.data(),
@@ -217,26 +234,29 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
         return graph(h);
     }
     /** Adds a call of a function with nout results. */
-    std::vector<value> call(const char *name, const graph &f, const std::vector<value> &in, int nout) {
+    std::vector<value> call(const char *name, const graph &f, const std::vector<value> &in,
+                            int nout) {
         std::vector<value> result(static_cast<std::size_t>(nout), no_value);
         check(dnnl_tp_graph_call(get(), name, f.get(), static_cast<int>(in.size()), in.data(), nout,
                                  result.data()));
         return result;
     }
-    /** The operator that makes after starts when the one that makes before has ended. */
+    /** Makes the producer of after start when the producer of before has ended. */
     void control_dependency(value before, value after) {
         check(dnnl_tp_graph_control_dependency(get(), before, after));
     }
-    /** The operator that makes v runs in any case. */
+    /** Makes the producer of v run even if no output needs it. */
     void target(value v) { check(dnnl_tp_graph_target(get(), v)); }
-    /** What a call of the host function that makes v costs, about, in nanoseconds. */
+    /** Gives an estimate of the time of the host function that produces v, in nanoseconds. */
     void host_cost(value v, std::int64_t ns) { check(dnnl_tp_graph_host_cost(get(), v, ns)); }
     /** Makes a value an output. */
     void output(value v, const char *name) { check(dnnl_tp_graph_output(get(), v, name)); }
     /** An input or output: its number and its name, "" if it has none. */
     struct named {
-        value number;     /**< Its number. */
-        std::string name; /**< Its name. */
+        /** Its number. */
+        value number;
+        /** Its name. */
+        std::string name;
     };
     /** The inputs in the order of their creation. */
     std::vector<named> inputs() const {
@@ -250,7 +270,7 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
         check(dnnl_tp_graph_get_counts(get(), nullptr, &n));
         return all(n, dnnl_tp_graph_get_output);
     }
-    /** What is known about a value. */
+    /** Shape and type of a value. */
     dnnl_tp_tensor_info_t info(value v) const {
         dnnl_tp_tensor_info_t info = {};
         check(dnnl_tp_graph_value_info(get(), v, &info));
@@ -258,8 +278,9 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
     }
 
   private:
-    std::vector<named> all(int n, dnnl_tp_status_t (*get_one)(const_dnnl_tp_graph_t, int, dnnl_tp_value_t *,
-                                                              const char **)) const {
+    std::vector<named> all(int n,
+                           dnnl_tp_status_t (*get_one)(const_dnnl_tp_graph_t, int,
+                                                       dnnl_tp_value_t *, const char **)) const {
         std::vector<named> list;
         for (int i = 0; i < n; ++i) {
             value v = no_value;
@@ -270,8 +291,9 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
         return list;
     }
     template <typename F>
-    static dnnl_tp_status_t call_host(void *arg, const volatile int *stop, int, const dnnl_tp_host_arg_t *in,
-                                      int, const dnnl_tp_host_arg_t *out) noexcept {
+    static dnnl_tp_status_t call_host(void *arg, const volatile int *stop, int,
+                                      const dnnl_tp_host_arg_t *in, int,
+                                      const dnnl_tp_host_arg_t *out) noexcept {
         try {
             F &f = *static_cast<F *>(arg);
             if constexpr (std::is_invocable_v<F &, decltype(in), decltype(out), should_stop>)
@@ -288,7 +310,9 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
             return dnnl_tp_fail(dnnl_tp_runtime_error, "an exception that is no std::exception");
         }
     }
-    template <typename F> static void drop_host(void *arg) noexcept { delete static_cast<F *>(arg); }
+    template <typename F> static void drop_host(void *arg) noexcept {
+        delete static_cast<F *>(arg);
+    }
 };
 
 /** A token that ends runs. */
@@ -297,7 +321,7 @@ class cancel : public detail::handle<dnnl_tp_cancel_t, dnnl_tp_cancel_destroy> {
     using handle::handle;
     /** A token that was not fired. */
     cancel() { create(dnnl_tp_cancel_create); }
-    /** Ends all runs that have it. */
+    /** Ends all runs with this token. */
     void fire() { check(dnnl_tp_cancel_fire(get())); }
 };
 
@@ -311,34 +335,35 @@ class executable : public detail::handle<dnnl_tp_executable_t, dnnl_tp_executabl
     executable(const graph &g, const engine &e, const dnnl_tp_compile_opts_t *opts = nullptr) {
         create(dnnl_tp_executable_compile, g.get(), e.get(), 0, nullptr, opts);
     }
-    /** Compiles for shapes of the inputs. */
+    /** Compiles for given shapes of the inputs. */
     executable(const graph &g, const engine &e, const std::vector<dnnl_tp_tensor_info_t> &shapes,
                const dnnl_tp_compile_opts_t *opts = nullptr) {
-        create(dnnl_tp_executable_compile, g.get(), e.get(), static_cast<int>(shapes.size()), shapes.data(),
-               opts);
+        create(dnnl_tp_executable_compile, g.get(), e.get(), static_cast<int>(shapes.size()),
+               shapes.data(), opts);
     }
-    /** Compiles for the pool that will run it. */
+    /** Compiles for the pool that will run the executable. */
     static executable for_pool(const graph &g, const engine &e,
-                               const std::vector<dnnl_tp_tensor_info_t> &shapes, const stream_attr &pool) {
+                               const std::vector<dnnl_tp_tensor_info_t> &shapes,
+                               const stream_attr &pool) {
         dnnl_tp_compile_opts_t opts = {};
         opts.struct_size = sizeof opts;
         opts.stream_attr = pool.get();
         return executable(g, e, shapes, &opts);
     }
-    /** Shape and type of a value as compiled. */
+    /** Shape and type of a value in the executable. */
     dnnl_tp_tensor_info_t query(value v) const {
         dnnl_tp_tensor_info_t info = {};
         check(dnnl_tp_executable_query(get(), v, &info));
         return info;
     }
-    /** What a run takes of memory, as planned. */
+    /** Memory of a run, as compilation planned it. */
     dnnl_tp_executable_memory_t memory() const {
         dnnl_tp_executable_memory_t planned = {};
         planned.struct_size = sizeof planned;
         check(dnnl_tp_executable_memory(get(), &planned));
         return planned;
     }
-    /** Makes run objects for so many runs at once. */
+    /** Creates run objects for that many concurrent runs. */
     void reserve(int runs) { check(dnnl_tp_executable_reserve(get(), runs)); }
     /** Runs and waits. */
     void run(const stream &s, std::initializer_list<void *> in, std::initializer_list<void *> out,
@@ -347,7 +372,8 @@ class executable : public detail::handle<dnnl_tp_executable_t, dnnl_tp_executabl
                                      static_cast<int>(out.size()), out.begin(), opts));
     }
     /** Times runs. */
-    dnnl_tp_timing_t timed_run(const stream &s, const std::vector<void *> &in, const std::vector<void *> &out,
+    dnnl_tp_timing_t timed_run(const stream &s, const std::vector<void *> &in,
+                               const std::vector<void *> &out,
                                const dnnl_tp_timed_run_opts_t *opts = nullptr,
                                const dnnl_tp_run_opts_t *run_opts = nullptr) const {
         dnnl_tp_timing_t timing = {};
@@ -358,7 +384,8 @@ class executable : public detail::handle<dnnl_tp_executable_t, dnnl_tp_executabl
         return timing;
     }
     /** Submits a run. */
-    event run_async(const stream &s, std::initializer_list<void *> in, std::initializer_list<void *> out,
+    event run_async(const stream &s, std::initializer_list<void *> in,
+                    std::initializer_list<void *> out,
                     const dnnl_tp_run_opts_t *opts = nullptr) const {
         dnnl_tp_event_t h = nullptr;
         check(dnnl_tp_executable_run_async(get(), s.get(), static_cast<int>(in.size()), in.begin(),

@@ -1,7 +1,6 @@
 /** @file
- * What every class of the C++ headers stands on: failed calls as exceptions, shared handles, dimensions.
- * Included by dnnl_tp.hpp, where the classes are.
- */
+ * Basis of all classes of the C++ headers: exceptions for failed calls, shared handles, dimensions.
+ * Included by dnnl_tp.hpp. */
 #ifndef DNNL_TP_HANDLE_HPP
 #define DNNL_TP_HANDLE_HPP
 
@@ -18,12 +17,14 @@
 
 namespace dnnl_tp {
 
-/** A call failed: its status, and the text of dnnl_tp_last_error(). */
+/** A failed call: its status, and the text of dnnl_tp_last_error(). */
 class error : public std::runtime_error {
   public:
-    /** A status that is read as a member (e.status) or as a function (e.status()); of C, or of C++ by a cast. */
+    /** A status that programs read as a member (e.status) or as a function (e.status()); a cast
+     * converts it to the status of C++. */
     struct status_type {
-        dnnl_tp_status_t value; /**< The status. */
+        /** The status. */
+        dnnl_tp_status_t value;
         /** The status. */
         constexpr operator dnnl_tp_status_t() const noexcept { return value; }
         /** The status. */
@@ -39,8 +40,9 @@ class error : public std::runtime_error {
     error(dnnl_tp_status_t s, const std::string &own_text)
         : std::runtime_error(own_text), status{s}, message(what()) {}
     /** A copy with a text of its own. */
-    error(const error &other) noexcept : std::runtime_error(other), status(other.status), message(what()) {}
-    /** Takes over status and text. */
+    error(const error &other) noexcept
+        : std::runtime_error(other), status(other.status), message(what()) {}
+    /** Copies status and text. */
     error &operator=(const error &other) noexcept {
         std::runtime_error::operator=(other);
         status = other.status;
@@ -48,13 +50,14 @@ class error : public std::runtime_error {
         return *this;
     }
     ~error() override = default;
-    /** Throws unless the status is success; the library's text is better than the caller's. */
+    /** Throws unless the status is success. The exception has the library's text, not the caller's.
+     */
     static void wrap_c_api(dnnl_tp_status_t s, const char * /*caller's text*/) {
         if (s != dnnl_tp_success) throw error(s);
     }
 
     status_type status;  /**< The status. */
-    const char *message; /**< what(); lives as long as this object. */
+    const char *message; /**< what(), valid as long as this object. */
 
   private:
     static std::string text(dnnl_tp_status_t s) {
@@ -75,21 +78,22 @@ using dims = std::vector<dnnl_tp_dim_t>;
 /** Implementation. */
 namespace detail {
 
-/** A C handle. Copies share it; the last one destroys it. Copies may be used and dropped by several threads at
- * once; one object may not be assigned to while another thread uses it. */
+/** A C handle. Copies share it, and the last copy destroys it. Several threads may use and drop
+ * copies at the same time; no thread may assign to an object that another thread uses. */
 template <typename H, dnnl_tp_status_t (*destroy)(H)> class handle {
   public:
     /** Owns nothing. */
     handle() noexcept = default;
-    /** Takes over a handle; weak: only refers to it. */
+    /** Takes ownership of a handle; weak: only refers to it. */
     explicit handle(H h, bool weak = false) { reset(h, weak); }
-    /** Shares. */
+    /** Shares the handle. */
     handle(const handle &other) noexcept = default;
-    /** Moves. */
-    handle(handle &&other) noexcept : h_(std::exchange(other.h_, nullptr)), owner_(std::move(other.owner_)) {}
-    /** Shares. */
+    /** Moves the handle. */
+    handle(handle &&other) noexcept
+        : h_(std::exchange(other.h_, nullptr)), owner_(std::move(other.owner_)) {}
+    /** Shares the handle. */
     handle &operator=(const handle &other) noexcept = default;
-    /** Moves. */
+    /** Moves the handle. */
     handle &operator=(handle &&other) noexcept {
         if (this != &other) {
             h_ = std::exchange(other.h_, nullptr);
@@ -99,33 +103,35 @@ template <typename H, dnnl_tp_status_t (*destroy)(H)> class handle {
     }
     ~handle() = default;
 
-    /** The C handle, lent; NULL if there is none, or, where that is not allowed, an error. */
+    /** The C handle, borrowed; NULL if the object is empty, or an exception if allow_empty is
+     * false. */
     H get(bool allow_empty = true) const {
         if (h_ == nullptr && !allow_empty)
             throw error(dnnl_tp_invalid_arguments, "invalid_arguments: the object is empty");
         return h_;
     }
-    /** The C handle, lent. To no other type: not to void *, which is what a program means that passes its data. */
-    template <
-        typename T,
-        std::enable_if_t<
-            std::is_same_v<T, H> || std::is_same_v<T, std::add_const_t<std::remove_pointer_t<H>> *>, int> = 0>
+    /** The C handle, borrowed. There is no conversion to other types, and none to void *, because a
+     * program that passes an object as void * means its data. */
+    template <typename T,
+              std::enable_if_t<std::is_same_v<T, H> ||
+                                   std::is_same_v<T, std::add_const_t<std::remove_pointer_t<H>> *>,
+                               int> = 0>
     operator T() const noexcept {
         return h_;
     }
-    /** Is there a handle? */
+    /** True if the object is not empty. */
     explicit operator bool() const noexcept { return h_ != nullptr; }
-    /** The same object? */
+    /** True if both refer to the same C object. */
     friend bool operator==(const handle &a, const handle &b) noexcept { return a.h_ == b.h_; }
-    /** Different objects? */
+    /** True if they refer to different C objects. */
     friend bool operator!=(const handle &a, const handle &b) noexcept { return a.h_ != b.h_; }
-    /** Gives the handle away; copies of this object only refer to it from now on. */
+    /** Gives up ownership and returns the handle; copies of this object then only refer to it. */
     H release() noexcept {
         if (owner_) owner_->h = nullptr;
         owner_.reset();
         return std::exchange(h_, nullptr);
     }
-    /** Drops what it has and takes over another handle; weak: only refers to it. */
+    /** Drops its handle and takes ownership of another one; weak: only refers to it. */
     void reset(H h = nullptr, bool weak = false) {
         owner_.reset();
         h_ = nullptr;
@@ -134,13 +140,14 @@ template <typename H, dnnl_tp_status_t (*destroy)(H)> class handle {
     }
 
   protected:
-    /** Calls a C function that creates, with its arguments after the first. */
-    template <typename... P, typename... A> void create(dnnl_tp_status_t (*f)(H *, P...), const A &...args) {
+    /** Calls a C function that creates an object; args are its arguments after the first. */
+    template <typename... P, typename... A>
+    void create(dnnl_tp_status_t (*f)(H *, P...), const A &...args) {
         H h = nullptr;
         check(f(&h, args...));
         reset(h);
     }
-    /** The same; where that is allowed a failure leaves this object empty. */
+    /** Like create(), but with allow_empty a failure leaves this object empty. */
     template <typename... P, typename... A>
     void create_or_empty(bool allow_empty, dnnl_tp_status_t (*f)(H *, P...), const A &...args) {
         H h = nullptr;
@@ -174,10 +181,11 @@ template <typename H, dnnl_tp_status_t (*destroy)(H)> class handle {
     std::shared_ptr<owner> owner_;
 };
 
-/** Copies dimensions into the C form; too many are left to the C call to refuse. */
+/** Dimensions in the C form. The C call refuses too many of them. */
 struct c_dims {
-    dnnl_tp_dims_t v = {}; /**< The C array. */
-    /** Copies. */
+    /** The C array. */
+    dnnl_tp_dims_t v = {};
+    /** Copies dimensions. */
     explicit c_dims(const dims &d) {
         for (std::size_t i = 0; i < d.size() && i < DNNL_TP_MAX_NDIMS; ++i) v[i] = d[i];
     }

@@ -1,6 +1,6 @@
 /** @file
- * C++17 over the C API of dnnl_tp: descriptors of tensors, and tensors. Included by dnnl_tp.hpp; rules are there.
- */
+ * C++17 over the C API of dnnl_tp: descriptors of tensors, and memory objects. Included by
+ * dnnl_tp.hpp, which has the rules. */
 #ifndef DNNL_TP_MEMORY_HPP
 #define DNNL_TP_MEMORY_HPP
 
@@ -14,38 +14,41 @@
 
 namespace dnnl_tp {
 
-/** Shape, type and layout of a tensor: memory::desc. An empty object stands for "no tensor". Nothing changes a
- * descriptor once it is made, so copies may share it. Where allow_empty is set, a failure gives an empty
- * object instead of an exception. */
+/** Shape, type and layout of a tensor: memory::desc. An empty object means "no tensor". A
+ * descriptor never changes, so copies share it. With allow_empty a failure gives an empty object
+ * instead of an exception. */
 class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_desc_destroy> {
   public:
     using handle::handle;
     /** No tensor. */
     memory_desc() noexcept = default;
-    /** Takes over a C descriptor. */
+    /** Takes ownership of a C descriptor. */
     memory_desc(dnnl_tp_memory_desc_t md) : handle(md) {}
-    /** A layout named by a tag. */
-    memory_desc(const dims &d, detail::either<enums::data_type> type, detail::either<enums::format_tag> tag,
-                bool allow_empty = false) {
-        create_or_empty(allow_empty, dnnl_tp_memory_desc_create_with_tag, static_cast<int>(d.size()),
-                        detail::c_dims(d).v, type, tag);
+    /** A descriptor with the layout of a tag. */
+    memory_desc(const dims &d, detail::either<enums::data_type> type,
+                detail::either<enums::format_tag> tag, bool allow_empty = false) {
+        create_or_empty(allow_empty, dnnl_tp_memory_desc_create_with_tag,
+                        static_cast<int>(d.size()), detail::c_dims(d).v, type, tag);
     }
-    /** A strided layout; no strides = dense row-major. */
+    /** A descriptor with strides; no strides = dense row-major. */
     memory_desc(const dims &d, detail::either<enums::data_type> type, const dims &strides,
                 bool allow_empty = false) {
         if (strides.size() != d.size() && !strides.empty())
-            throw error(dnnl_tp_invalid_arguments, "memory_desc: as many strides as dimensions are needed");
+            throw error(dnnl_tp_invalid_arguments,
+                        "memory_desc: as many strides as dimensions are needed");
         const detail::c_dims c(strides);
-        create_or_empty(allow_empty, dnnl_tp_memory_desc_create_with_strides, static_cast<int>(d.size()),
-                        detail::c_dims(d).v, type, strides.empty() ? nullptr : &c.v[0]);
+        create_or_empty(allow_empty, dnnl_tp_memory_desc_create_with_strides,
+                        static_cast<int>(d.size()), detail::c_dims(d).v, type,
+                        strides.empty() ? nullptr : &c.v[0]);
     }
     /** Dense row-major. */
-    memory_desc(const dims &d, detail::either<enums::data_type> type) : memory_desc(d, type, dims()) {}
-    /** From the bytes of get_blob(). */
+    memory_desc(const dims &d, detail::either<enums::data_type> type)
+        : memory_desc(d, type, dims()) {}
+    /** A descriptor from the bytes of get_blob(). */
     explicit memory_desc(const std::vector<std::uint8_t> &blob) {
         create(dnnl_tp_memory_desc_create_with_blob, blob.data());
     }
-    /** One element that the memory object holds. */
+    /** A descriptor of a host scalar: one element inside the memory object. */
     static memory_desc host_scalar(detail::either<enums::data_type> type) {
         memory_desc md;
         md.create(dnnl_tp_memory_desc_create_host_scalar, type);
@@ -57,11 +60,13 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
         md.create(dnnl_tp_memory_desc_clone, existing);
         return md;
     }
-    /** From the bytes of blob(). */
-    static memory_desc from_blob(const std::vector<std::uint8_t> &blob) { return memory_desc(blob); }
-    /** A copy with a handle of its own; of "no tensor", no tensor. */
+    /** A descriptor from the bytes of blob(). */
+    static memory_desc from_blob(const std::vector<std::uint8_t> &blob) {
+        return memory_desc(blob);
+    }
+    /** A copy with a handle of its own; the copy of an empty object is empty. */
     memory_desc clone() const { return get() == nullptr ? memory_desc() : clone_of(get()); }
-    /** As bytes. */
+    /** The descriptor as bytes. */
     std::vector<std::uint8_t> get_blob() const {
         std::size_t size = 0;
         check(dnnl_tp_memory_desc_get_blob(nullptr, &size, get()));
@@ -69,37 +74,42 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
         check(dnnl_tp_memory_desc_get_blob(bytes.data(), &size, get()));
         return bytes;
     }
-    /** As bytes. */
+    /** The descriptor as bytes. */
     std::vector<std::uint8_t> blob() const { return get_blob(); }
-    /** A window. */
+    /** Descriptor of a window of this tensor. */
     memory_desc submemory_desc(const dims &d, const dims &offsets, bool allow_empty = false) const {
         if (static_cast<int>(d.size()) != get_ndims() || d.size() != offsets.size())
-            throw error(dnnl_tp_invalid_arguments, "submemory_desc: one size and offset per dimension");
+            throw error(dnnl_tp_invalid_arguments,
+                        "submemory_desc: one size and offset per dimension");
         memory_desc md;
-        md.create_or_empty(allow_empty, dnnl_tp_memory_desc_create_submemory, get(), detail::c_dims(d).v,
-                           detail::c_dims(offsets).v);
+        md.create_or_empty(allow_empty, dnnl_tp_memory_desc_create_submemory, get(),
+                           detail::c_dims(d).v, detail::c_dims(offsets).v);
         return md;
     }
-    /** A window. */
-    memory_desc submemory(const dims &d, const dims &offsets) const { return submemory_desc(d, offsets); }
-    /** Other dimensions of the same elements. */
+    /** Descriptor of a window of this tensor. */
+    memory_desc submemory(const dims &d, const dims &offsets) const {
+        return submemory_desc(d, offsets);
+    }
+    /** Descriptor of the same elements with other dimensions. */
     memory_desc reshape(const dims &d, bool allow_empty = false) const {
         memory_desc md;
-        md.create_or_empty(allow_empty, dnnl_tp_memory_desc_reshape, get(), static_cast<int>(d.size()),
-                           detail::c_dims(d).v);
+        md.create_or_empty(allow_empty, dnnl_tp_memory_desc_reshape, get(),
+                           static_cast<int>(d.size()), detail::c_dims(d).v);
         return md;
     }
-    /** Dimensions exchanged. */
+    /** Descriptor with permuted dimensions. */
     memory_desc permute_axes(const std::vector<int> &permutation, bool allow_empty = false) const {
         if (static_cast<int>(permutation.size()) != get_ndims())
-            throw error(dnnl_tp_invalid_arguments, "permute_axes: one number per dimension is needed");
+            throw error(dnnl_tp_invalid_arguments,
+                        "permute_axes: one number per dimension is needed");
         memory_desc md;
-        md.create_or_empty(allow_empty, dnnl_tp_memory_desc_permute_axes, get(), permutation.data());
+        md.create_or_empty(allow_empty, dnnl_tp_memory_desc_permute_axes, get(),
+                           permutation.data());
         return md;
     }
     /** Number of dimensions; 0 = no tensor. */
     int get_ndims() const { return query_or<int>(dnnl_tp_query_ndims_s32); }
-    /** Is there no tensor? */
+    /** True if there is no tensor. */
     bool is_zero() const { return get_ndims() == 0; }
     /** Sizes. */
     dims get_dims() const { return query_dims(dnnl_tp_query_dims); }
@@ -119,41 +129,48 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
     int get_num_handles() const { return query_or<int>(dnnl_tp_query_num_handles_s32); }
     /** Type of an element. */
     enums::data_type get_data_type(int index = 0) const {
-        return static_cast<enums::data_type>(query_or<dnnl_tp_data_type_t>(dnnl_tp_query_data_type, index));
+        return static_cast<enums::data_type>(
+            query_or<dnnl_tp_data_type_t>(dnnl_tp_query_data_type, index));
     }
     /** Kind of the layout. */
     enums::format_kind get_format_kind() const {
-        return static_cast<enums::format_kind>(query_or<dnnl_tp_format_kind_t>(dnnl_tp_query_format_kind));
+        return static_cast<enums::format_kind>(
+            query_or<dnnl_tp_format_kind_t>(dnnl_tp_query_format_kind));
     }
     /** Offset of element 0. */
     std::int64_t get_submemory_offset() const {
         return query_or<std::int64_t>(dnnl_tp_query_submemory_offset_s64);
     }
     /** Bytes of a buffer. */
-    std::size_t get_size(int index = 0) const { return dnnl_tp_memory_desc_get_size_v2(get(), index); }
+    std::size_t get_size(int index = 0) const {
+        return dnnl_tp_memory_desc_get_size_v2(get(), index);
+    }
     /** Any property that is not an array. */
     template <typename T> T query(detail::either<dnnl_tp::query> what, int index = 0) const {
         T value = {};
         check(dnnl_tp_memory_desc_query_v2(get(), what, index, &value));
         return value;
     }
-    /** Any property that is not an array; zero if it does not apply. */
-    template <typename T> T query_or(detail::either<dnnl_tp::query> what, int index = 0, T other = {}) const {
+    /** Any property that is not an array; zero if the layout does not have it. */
+    template <typename T>
+    T query_or(detail::either<dnnl_tp::query> what, int index = 0, T other = {}) const {
         T value = {};
-        return get() != nullptr && dnnl_tp_memory_desc_query_v2(get(), what, index, &value) == dnnl_tp_success
+        return get() != nullptr &&
+                       dnnl_tp_memory_desc_query_v2(get(), what, index, &value) == dnnl_tp_success
                    ? value
                    : other;
     }
-    /** A property that is an array of ndims numbers, or of so many; none if it does not apply. */
+    /** A property that is an array of ndims (or n) numbers; empty if the layout does not have it.
+     */
     dims query_dims(detail::either<dnnl_tp::query> what, int count = -1) const {
         const auto p = query_or<const dnnl_tp_dims_t *>(what);
         return p == nullptr ? dims() : dims(*p, *p + (count < 0 ? get_ndims() : count));
     }
-    /** Same in every member? */
+    /** True if all members are equal. */
     bool operator==(const memory_desc &other) const {
         return dnnl_tp_memory_desc_equal(get(), other.get()) != 0;
     }
-    /** Different in some member? */
+    /** True if some members differ. */
     bool operator!=(const memory_desc &other) const { return !(*this == other); }
 
     /* The same queries with C enumerators and shorter names. */
@@ -165,7 +182,9 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
     /** Strides of the outer blocks. */
     dims strides() const { return get_strides(); }
     /** Type of an element. */
-    dnnl_tp_data_type_t data_type() const { return query_or<dnnl_tp_data_type_t>(dnnl_tp_query_data_type); }
+    dnnl_tp_data_type_t data_type() const {
+        return query_or<dnnl_tp_data_type_t>(dnnl_tp_query_data_type);
+    }
     /** Kind of the layout. */
     dnnl_tp_format_kind_t format_kind() const {
         return query_or<dnnl_tp_format_kind_t>(dnnl_tp_query_format_kind);
@@ -188,24 +207,25 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
     using dims = dnnl_tp::dims;
     /** Type of an element. */
     using data_type = enums::data_type;
-    /** A layout by name. */
+    /** Tag of a layout. */
     using format_tag = enums::format_tag;
     /** Kind of a layout. */
     using format_kind = enums::format_kind;
-    /** Nothing. */
+    /** An empty object. */
     memory() noexcept = default;
-    /** A memory; by default the library allocates. */
+    /** A memory object; by default the library allocates its buffer. */
     memory(const memory_desc &md, const engine &e, void *data = DNNL_TP_MEMORY_ALLOCATE)
         : memory(md.get(), e, data) {}
-    /** A memory; by default the library allocates. */
+    /** A memory object; by default the library allocates its buffer. */
     memory(const_dnnl_tp_memory_desc_t md, const engine &e, void *data = DNNL_TP_MEMORY_ALLOCATE) {
         create(dnnl_tp_memory_create, md, e.get(), data);
     }
-    /** A memory with an array of buffers. */
+    /** A memory object with an array of buffers. */
     memory(const memory_desc &md, const engine &e, std::vector<void *> handles) {
-        create(dnnl_tp_memory_create_v2, md.get(), e.get(), static_cast<int>(handles.size()), handles.data());
+        create(dnnl_tp_memory_create_v2, md.get(), e.get(), static_cast<int>(handles.size()),
+               handles.data());
     }
-    /** A memory whose initialisation runs on a stream. */
+    /** A memory object that a stream initialises. */
     memory(const memory_desc &md, const engine &e, void *data, const stream &s) {
         create(dnnl_tp_memory_create_on_stream, md.get(), e.get(), data, s.get());
     }
@@ -231,13 +251,13 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
     }
     /** Its descriptor. */
     memory_desc get_desc() const { return memory_desc::clone_of(get_desc_handle()); }
-    /** Its descriptor as a C handle, lent: no copy. */
+    /** Its descriptor as a borrowed C handle, without a copy. */
     const_dnnl_tp_memory_desc_t get_desc_handle() const {
         const_dnnl_tp_memory_desc_t d = nullptr;
         check(dnnl_tp_memory_get_memory_desc(get(), &d));
         return d;
     }
-    /** Its engine, which lives as long as the memory does. */
+    /** Its engine, borrowed: valid as long as the memory object. */
     engine get_engine() const {
         dnnl_tp_engine_t e = nullptr;
         check(dnnl_tp_memory_get_engine(get(), &e));
@@ -249,7 +269,7 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
         check(dnnl_tp_memory_get_data_handle_v2(get(), &p, index));
         return p;
     }
-    /** Uses another buffer. */
+    /** Replaces the buffer. */
     void set_data_handle(void *p, int index = 0) const {
         check(dnnl_tp_memory_set_data_handle_v2(get(), p, index));
     }
@@ -260,12 +280,14 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
         return static_cast<T *>(p);
     }
     /** Ends a mapping. */
-    void unmap_data(void *p, int index = 0) const { check(dnnl_tp_memory_unmap_data_v2(get(), p, index)); }
+    void unmap_data(void *p, int index = 0) const {
+        check(dnnl_tp_memory_unmap_data_v2(get(), p, index));
+    }
     /** Bytes of an element. */
     static std::size_t data_type_size(detail::either<enums::data_type> type) {
         return dnnl_tp_data_type_size(type);
     }
-    /** Waits until work that uses it is done; false if the time ran out. */
+    /** Waits until all work that can use it is done; false if the time limit passed. */
     bool sync(std::int64_t timeout_ns = -1) const {
         return detail::in_time(dnnl_tp_sync_memory(get(), timeout_ns));
     }
@@ -284,9 +306,9 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
     void *data() const { return get_data_handle(); }
     /** Its buffer with a type. */
     template <typename T> T *data_as() const { return static_cast<T *>(data()); }
-    /** Uses another buffer. */
+    /** Replaces the buffer. */
     void set_data(void *p) { set_data_handle(p); }
-    /** Uses another buffer, in the order of a stream. */
+    /** Replaces the buffer, and zeroes its padding on a stream. */
     void set_data(void *p, const stream &s) {
         check(dnnl_tp_memory_set_data_handle_on_stream(get(), p, s.get()));
     }

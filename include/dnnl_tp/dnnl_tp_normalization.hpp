@@ -1,6 +1,6 @@
 /** @file
- * Kinds of primitives that normalize images, as C++ classes. Included by dnnl_tp.hpp; layer normalization:
- * dnnl_tp_primitives.hpp. */
+ * Kinds of primitives that normalize images, as C++ classes. Included by dnnl_tp.hpp; layer
+ * normalization: dnnl_tp_primitives.hpp. */
 #ifndef DNNL_TP_NORMALIZATION_HPP
 #define DNNL_TP_NORMALIZATION_HPP
 
@@ -16,12 +16,13 @@ class batch_normalization_forward : public primitive {
         using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
-        /** Flags say which statistics and vectors are arguments. */
+        /** A descriptor; flags choose the statistics and vectors that are arguments. */
         primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
-                       const memory_desc &dst, float epsilon, detail::flags_of<normalization_flags> flags,
+                       const memory_desc &dst, float epsilon,
+                       detail::flags_of<normalization_flags> flags,
                        const detail::attr_arg &attr = {}, bool allow_empty = false) {
-            create_or_empty(allow_empty, dnnl_tp_batch_normalization_forward_primitive_desc_create, e.get(),
-                            prop, src.get(), dst.get(), epsilon, flags, attr);
+            create_or_empty(allow_empty, dnnl_tp_batch_normalization_forward_primitive_desc_create,
+                            e.get(), prop, src.get(), dst.get(), epsilon, flags, attr);
         }
         /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
@@ -36,10 +37,11 @@ class batch_normalization_forward : public primitive {
     };
     /** Owns nothing. */
     batch_normalization_forward() noexcept = default;
-    /** Creates. */
+    /** Creates the primitive of a descriptor. */
     batch_normalization_forward(const primitive_desc &pd) : primitive(pd) {}
-    /** Creates, from a blob of an equal primitive. */
-    batch_normalization_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+    /** Creates the primitive of a descriptor and checks a blob of an equal primitive. */
+    batch_normalization_forward(const primitive_desc &pd,
+                                const std::vector<std::uint8_t> &cache_blob)
         : primitive(pd, cache_blob) {}
 };
 
@@ -51,13 +53,13 @@ class group_normalization_forward : public primitive {
         using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
-        /** Flags say which statistics and vectors are arguments. */
+        /** A descriptor; flags choose the statistics and vectors that are arguments. */
         primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
                        const memory_desc &dst, memory::dim groups, float epsilon,
-                       detail::flags_of<normalization_flags> flags, const detail::attr_arg &attr = {},
-                       bool allow_empty = false) {
-            create_or_empty(allow_empty, dnnl_tp_group_normalization_forward_primitive_desc_create, e.get(),
-                            prop, src.get(), dst.get(), groups, epsilon, flags, attr);
+                       detail::flags_of<normalization_flags> flags,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_group_normalization_forward_primitive_desc_create,
+                            e.get(), prop, src.get(), dst.get(), groups, epsilon, flags, attr);
         }
         /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
@@ -66,7 +68,9 @@ class group_normalization_forward : public primitive {
         /** Descriptor of the variance. */
         memory_desc variance_desc() const { return arg_desc(DNNL_TP_ARG_VARIANCE); }
         /** Groups of channels. */
-        memory::dim get_group_size() const { return query<memory::dim>(dnnl_tp_query_group_size_s64); }
+        memory::dim get_group_size() const {
+            return query<memory::dim>(dnnl_tp_query_group_size_s64);
+        }
         /** Its flags. */
         normalization_flags get_flags() const {
             return static_cast<normalization_flags>(query<unsigned>(dnnl_tp_query_flags));
@@ -74,10 +78,11 @@ class group_normalization_forward : public primitive {
     };
     /** Owns nothing. */
     group_normalization_forward() noexcept = default;
-    /** Creates. */
+    /** Creates the primitive of a descriptor. */
     group_normalization_forward(const primitive_desc &pd) : primitive(pd) {}
-    /** Creates, from a blob of an equal primitive. */
-    group_normalization_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
+    /** Creates the primitive of a descriptor and checks a blob of an equal primitive. */
+    group_normalization_forward(const primitive_desc &pd,
+                                const std::vector<std::uint8_t> &cache_blob)
         : primitive(pd, cache_blob) {}
 };
 
@@ -89,26 +94,28 @@ class lrn_forward : public primitive {
         using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
-        /** With the parameters of the formula. */
-        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
-                       const memory_desc &src, const memory_desc &dst, memory::dim local_size, float alpha,
-                       float beta, float k = 1.f, const detail::attr_arg &attr = {},
-                       bool allow_empty = false) {
-            create_or_empty(allow_empty, dnnl_tp_lrn_forward_primitive_desc_create, e.get(), prop, alg,
-                            src.get(), dst.get(), local_size, alpha, beta, k, attr);
+        /** A descriptor with the parameters of the formula. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop,
+                       detail::either<algorithm> alg, const memory_desc &src,
+                       const memory_desc &dst, memory::dim local_size, float alpha, float beta,
+                       float k = 1.f, const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_lrn_forward_primitive_desc_create, e.get(), prop,
+                            alg, src.get(), dst.get(), local_size, alpha, beta, k, attr);
         }
         /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
         /** Size of the neighbourhood. */
-        memory::dim get_local_size() const { return query<memory::dim>(dnnl_tp_query_local_size_s64); }
+        memory::dim get_local_size() const {
+            return query<memory::dim>(dnnl_tp_query_local_size_s64);
+        }
         /** k of the formula. */
         float get_k() const { return query<float>(dnnl_tp_query_k_f32); }
     };
     /** Owns nothing. */
     lrn_forward() noexcept = default;
-    /** Creates. */
+    /** Creates the primitive of a descriptor. */
     lrn_forward(const primitive_desc &pd) : primitive(pd) {}
-    /** Creates, from a blob of an equal primitive. */
+    /** Creates the primitive of a descriptor and checks a blob of an equal primitive. */
     lrn_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
         : primitive(pd, cache_blob) {}
 };

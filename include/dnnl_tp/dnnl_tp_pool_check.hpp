@@ -1,5 +1,6 @@
 /** @file
- * The conformance kit for thread pools in C++; dnnl_tp_pool_check.h says which library a program links. */
+ * The conformance kit for thread pools in C++; dnnl_tp_pool_check.h names the library that a
+ * program links. */
 #ifndef DNNL_TP_POOL_CHECK_HPP
 #define DNNL_TP_POOL_CHECK_HPP
 
@@ -11,10 +12,12 @@
 
 namespace dnnl_tp {
 
-/** Whether a pool keeps its promises, and what was seen. */
+/** Result of a check of a pool. */
 struct pool_report {
-    bool good;        /**< No promise was broken. */
-    std::string text; /**< A line for each broken promise, and notes. */
+    /** True if the pool broke no promise. */
+    bool good;
+    /** A line for each broken promise, and notes. */
+    std::string text;
 };
 /** Checks a pool, for its author: dnnl_tp_pool_check(). */
 inline pool_report pool_check(const dnnl_tp_threadpool_iface_t &pool,

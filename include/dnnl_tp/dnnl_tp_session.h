@@ -1,10 +1,11 @@
 /** @file
- * Sessions: a graph, the pools it may run on, and a cache of what was compiled from it.
+ * Sessions: a graph, the pools on which it may run, and a cache of the executables compiled from
+ * it.
  *
- * A run names tensors to feed, tensors to fetch and operators to run; the session compiles the part of the
- * graph that these need, once for each set of names and shapes, and keeps it. Any named tensor can be fed or
- * fetched: an input of the graph by its name, the result i of an operator as "name:i" ("name" alone is the
- * result 0). Many threads may run one session at once. */
+ * A run names tensors to feed, tensors to fetch and operators to run. The session compiles the part
+ * of the graph that they need, once for each set of names and shapes, and keeps the executable. Any
+ * named tensor can be fed or fetched: an input of the graph by its name, result i of an operator as
+ * "name:i" ("name" alone is result 0). Many threads may run one session at the same time. */
 #ifndef DNNL_TP_SESSION_H
 #define DNNL_TP_SESSION_H
 
@@ -14,119 +15,145 @@
 extern "C" {
 #endif
 
-typedef struct dnnl_tp_session *dnnl_tp_session_t;   /**< A session. */
-typedef struct dnnl_tp_callable *dnnl_tp_callable_t; /**< A set of names that was looked up before. */
+typedef struct dnnl_tp_session *dnnl_tp_session_t; /**< A session. */
+/** A set of names, looked up in advance. */
+typedef struct dnnl_tp_callable *dnnl_tp_callable_t;
 
-/* ---- Options ------------------------------------------------------------------------------------------ */
+/* ---- Options --------------------------------------------------------------------------------- */
 
-/** A pool that a session runs on. */
+/** A pool of a session. */
 typedef struct {
-    int num_threads; /**< Threads, the callers included; 0 = those of the process. */
-    /** NULL or "": a pool of this session. Else a pool of the process that all sessions share which use this
-     * name: the first one makes it and fixes its size, the last one that is destroyed ends it. */
+    /** Number of threads, the callers included; 0 = default of the process. */
+    int num_threads;
+    /** NULL or "": a pool of this session alone. Otherwise a pool of the process, which all
+     * sessions with this name share: the first session creates it and sets its size, and it ends
+     * when the last of them is destroyed. */
     const char *global_name;
 } dnnl_tp_session_pool_t;
 
-/** Options of a session; zeroed members mean defaults. Read during creation only. The struct of an older
- * header, up to flags or up to trace, is accepted. */
+/** Options of a session; zeroed members mean defaults. Only the creation reads them. The library
+ * also accepts the structs of older headers, which end with flags or with trace. */
 typedef struct {
-    size_t struct_size; /**< sizeof(dnnl_tp_session_opts_t) */
-    int npools;         /**< Size of pools. With 0 the session runs on one pool, see per_session_threads. */
-    const dnnl_tp_session_pool_t *pools; /**< Chosen by index in each run. */
-    /** Without pools: 1 = a pool of this session, 0 = the process's unnamed pool, which the first session
-     * that uses it makes. */
+    /** sizeof(dnnl_tp_session_opts_t) */
+    size_t struct_size;
+    /** Number of elements of pools. With 0 the session has one pool, see per_session_threads. */
+    int npools;
+    /** The pools; each run chooses one by its index. */
+    const dnnl_tp_session_pool_t *pools;
+    /** If npools is 0: 1 = a pool of this session alone, 0 = the unnamed pool of the process, which
+     * the first session that uses it creates. */
     int per_session_threads;
-    int num_threads; /**< Without pools: size of that pool; 0 = threads of the process. */
+    /** If npools is 0: number of threads of that pool; 0 = default of the process. */
+    int num_threads;
     int64_t
-        timeout_ns; /**< Of runs that set none; 0 = none. It is looked at between operators and in loops. */
-    int max_executables;  /**< What the cache keeps; the least recently used goes first. 0 = 64. */
-    int deterministic;    /**< As in dnnl_tp_compile_opts_t. */
-    size_t memory_budget; /**< As in dnnl_tp_compile_opts_t. */
-    unsigned flags;       /**< must be 0 */
-    dnnl_tp_trace_t trace; /**< Records runs that have no trace of their own; kept alive. NULL = none. */
-    /** Of each pool (dnnl_tp_threadpool_opts_t). A pool of the process has those that the first session gave
-     * it; more than that is refused. */
+        /** Time limit of runs that set none, in nanoseconds; 0 = no limit. Runs check it between
+         * operators and in loops. */
+        timeout_ns;
+    /** Capacity of the cache, which drops the least recently used executable; 0 = 64. */
+    int max_executables;
+    /** As in dnnl_tp_compile_opts_t. */
+    int deterministic;
+    /** As in dnnl_tp_compile_opts_t. */
+    size_t memory_budget;
+    /** Must be 0. */
+    unsigned flags;
+    /** Trace that records runs without a trace of their own; kept alive by the session; NULL =
+     * none. */
+    dnnl_tp_trace_t trace;
+    /** blocking_threads of each pool (dnnl_tp_threadpool_opts_t). The first session sets this
+     * number for a pool of the process; creation of a later session that asks for more fails. */
     int blocking_threads;
 } dnnl_tp_session_opts_t;
 
-#define DNNL_TP_SESSION_CALLER (-1) /**< Index of a pool: the calling thread alone. */
+#define DNNL_TP_SESSION_CALLER (-1) /**< As the index of a pool: the calling thread alone. */
 
 /** Options of a session's run; zeroed members mean defaults. */
 typedef struct {
-    size_t struct_size;            /**< sizeof(dnnl_tp_session_run_opts_t) */
-    int pool_index;                /**< Which of the session's pools, or DNNL_TP_SESSION_CALLER. */
-    int64_t timeout_ns;            /**< 0 = the session's, < 0 = none. */
-    const dnnl_tp_run_opts_t *run; /**< Cancel token, statistics and more; its deadline wins. NULL allowed. */
+    /** sizeof(dnnl_tp_session_run_opts_t) */
+    size_t struct_size;
+    /** Index of one of the session's pools, or DNNL_TP_SESSION_CALLER. */
+    int pool_index;
+    /** Time limit in nanoseconds; 0 = the session's limit, < 0 = no limit. */
+    int64_t timeout_ns;
+    /** Cancel token, statistics and more; may be NULL. Its deadline overrides timeout_ns. */
+    const dnnl_tp_run_opts_t *run;
 } dnnl_tp_session_run_opts_t;
 
-/** A tensor that a run is given. */
+/** A tensor that the caller passes to a run. */
 typedef struct {
-    const char *name;                  /**< Of an input, or "operator:result". */
-    const dnnl_tp_tensor_info_t *info; /**< Shape and type; NULL = as the graph declares it. */
-    const void *data;                  /**< Dense row-major; the caller's. */
+    /** Name of an input, or "operator:result". */
+    const char *name;
+    /** Shape and type; NULL = those that the graph declares. */
+    const dnnl_tp_tensor_info_t *info;
+    /** Data, dense row-major; owned by the caller. */
+    const void *data;
 } dnnl_tp_feed_t;
 
-/** A tensor that a run delivers. */
+/** A tensor that a run returns. */
 typedef struct {
-    const char *name; /**< Of an input, of an output, or "operator:result". */
-    void *data;       /**< Room for it, dense row-major; the caller's. */
+    /** Name of an input or output, or "operator:result". */
+    const char *name;
+    /** Memory for the tensor, dense row-major; owned by the caller. */
+    void *data;
 } dnnl_tp_fetch_t;
 
-/* ---- Sessions ----------------------------------------------------------------------------------------- */
+/* ---- Sessions -------------------------------------------------------------------------------- */
 
-/** Creates a session on a graph. Pools that do not exist yet are created. Thread-safe.
+/** Creates a session on a graph, and the pools that do not exist yet. Thread-safe.
  *
  * @param[out] session owned by the caller; NULL on failure
- * @param graph immutable from now on; kept alive by the session
- * @param engine where runs happen; a CPU; kept alive by the session
+ * @param graph becomes immutable; kept alive by the session
+ * @param engine the CPU engine that executes the runs; kept alive by the session
  * @param opts NULL = defaults
- * @return success; invalid_arguments (a global pool exists with another size: the text has both; a number of
- *     threads, struct_size); unimplemented (pools of several threads in a
- *     build with the runtime SEQ); runtime_error (threads cannot be started); out_of_memory. */
+ * @return success; invalid_arguments (a pool of the process exists with another size: the error
+ *     text has both sizes; a number of threads, struct_size); unimplemented (pools of several
+ *     threads in a build with the runtime SEQ); runtime_error (threads cannot be started);
+ *     out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session,
-                                                        const_dnnl_tp_graph_t graph, dnnl_tp_engine_t engine,
+                                                        const_dnnl_tp_graph_t graph,
+                                                        dnnl_tp_engine_t engine,
                                                         const dnnl_tp_session_opts_t *opts);
 
-/** Runs the part of the graph that fetches and targets need. The order of names does not matter: the same
- * sets with the same shapes are compiled once. A run that finds its executable in the cache allocates nothing
- * in steady state. Thread-safe.
+/** Runs the part of the graph that fetches and targets need. The order of names does not matter:
+ * equal sets of names with equal shapes are compiled once. In steady state, a run whose executable
+ * is in the cache allocates nothing. Thread-safe.
  *
  * @param session a session
- * @param nfeeds number of tensors given
- * @param feeds each tensor once
- * @param nfetches number of tensors wanted
- * @param fetches a tensor may be named twice
- * @param ntargets number of operators that run though nothing of them is fetched
+ * @param nfeeds number of feeds
+ * @param feeds tensors to feed, each at most once
+ * @param nfetches number of fetches
+ * @param fetches tensors to fetch; several fetches may name one tensor
+ * @param ntargets number of operators that run although no result of them is fetched
  * @param targets their names
  * @param opts NULL = defaults
- * @return what dnnl_tp_executable_compile() and dnnl_tp_executable_run() return; invalid_arguments (an
- * unknown name, one that several operators have, one that is fed twice, more than 1024 of a kind, nothing to
- * do, an index of a pool outside -1..n-1: the text says which); cancelled (the session was closed);
- * deadline_exceeded (the timeout). */
+ * @return as dnnl_tp_executable_compile() and dnnl_tp_executable_run(); invalid_arguments (an
+ *     unknown name, a name that several operators have, a tensor that is fed twice, more than 1024
+ *     feeds, fetches or targets, nothing to do, an index of a pool outside -1..n-1; the error text
+ *     gives the cause); cancelled (the session was closed); deadline_exceeded (the time limit). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_session_run(dnnl_tp_session_t session, int nfeeds,
                                                      const dnnl_tp_feed_t *feeds, int nfetches,
                                                      const dnnl_tp_fetch_t *fetches, int ntargets,
                                                      const char *const *targets,
                                                      const dnnl_tp_session_run_opts_t *opts);
 
-/** Looks up names once, so that runs need no search. Shapes are those of infos. Thread-safe.
+/** Looks up names once, so that runs need no search. The info members of the feeds set the shapes.
+ * Thread-safe.
  *
- * @param[out] callable owned by the caller, keeps the session's executable alive; NULL on failure
+ * @param[out] callable owned by the caller; keeps the session's executable alive; NULL on failure
  * @param session a session
- * @param nfeeds number of tensors that runs will give
- * @param feeds names and shapes; data is ignored
- * @param nfetches number of tensors wanted
+ * @param nfeeds number of feeds of a run
+ * @param feeds names and shapes of the feeds; their data members are ignored
+ * @param nfetches number of fetches
  * @param fetches names
- * @param ntargets number of operators that run though nothing of them is fetched
+ * @param ntargets number of operators that run although no result of them is fetched
  * @param targets their names
  * @return as dnnl_tp_session_run(). */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_session_make_callable(dnnl_tp_callable_t *callable,
-                                                               dnnl_tp_session_t session, int nfeeds,
-                                                               const dnnl_tp_feed_t *feeds, int nfetches,
-                                                               const char *const *fetches, int ntargets,
-                                                               const char *const *targets);
+DNNL_TP_CHECKED dnnl_tp_status_t
+dnnl_tp_session_make_callable(dnnl_tp_callable_t *callable, dnnl_tp_session_t session, int nfeeds,
+                              const dnnl_tp_feed_t *feeds, int nfetches, const char *const *fetches,
+                              int ntargets, const char *const *targets);
 
-/** Gives shape and type of a fetched tensor. Thread-safe.
+/** Gives the shape and type of a fetched tensor. Thread-safe.
  *
  * @param callable a callable
  * @param fetch its position among the fetches
@@ -139,11 +166,11 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_callable_query(dnnl_tp_callable_t calla
  *
  * @param callable a callable
  * @param in data of the feeds, in their order
- * @param[out] out room for the fetches, in their order
+ * @param[out] out memory for the fetches, in their order
  * @param opts NULL = defaults
  * @return as dnnl_tp_session_run(). */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_callable_run(dnnl_tp_callable_t callable, const void *const *in,
-                                                      void *const *out,
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_callable_run(dnnl_tp_callable_t callable,
+                                                      const void *const *in, void *const *out,
                                                       const dnnl_tp_session_run_opts_t *opts);
 
 /** Drops a callable. Thread-safe.
@@ -152,27 +179,36 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_callable_run(dnnl_tp_callable_t callabl
  * @return success; NULL is accepted. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_callable_destroy(dnnl_tp_callable_t callable);
 
-/** Ends a session for its users: later runs are refused with cancelled, those in progress are cancelled and
- * waited for. Idempotent. Thread-safe.
+/** Closes a session: cancels the runs in progress, waits for their end, and refuses later
+ * runs with cancelled. May be called again. Thread-safe.
  *
  * @param session a session
- * @return success; would_deadlock (from inside a run of the session: it is closed, but not waited for). */
+ * @return success; would_deadlock (called from inside a run of the session: the session is closed,
+ *     but the call does not wait). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_session_close(dnnl_tp_session_t session);
 
-/** Closes a session and drops the caller's handle; callables keep what they need. Thread-safe.
+/** Closes a session and drops the caller's handle. Callables keep the objects that they need.
+ * Thread-safe.
  *
  * @param session NULL or a session
- * @return success; would_deadlock (from inside a run of the session: the handle stays valid). */
+ * @return success; would_deadlock (called from inside a run of the session: the handle stays
+ *     valid). */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_session_destroy(dnnl_tp_session_t session);
 
 /** Counts of a session's cache. Thread-safe. */
 typedef struct {
-    size_t struct_size;    /**< sizeof(dnnl_tp_session_stats_t), set by the caller */
-    uint64_t runs;         /**< runs begun */
-    uint64_t compilations; /**< executables made */
-    uint64_t evictions;    /**< executables dropped to make room */
-    int executables;       /**< in the cache now */
-    int active;            /**< runs in progress */
+    /** sizeof(dnnl_tp_session_stats_t), set by the caller */
+    size_t struct_size;
+    /** Number of runs that began. */
+    uint64_t runs;
+    /** Number of compilations. */
+    uint64_t compilations;
+    /** Number of executables that the cache dropped because it was full. */
+    uint64_t evictions;
+    /** Number of executables in the cache now. */
+    int executables;
+    /** Number of runs in progress. */
+    int active;
 } dnnl_tp_session_stats_t;
 
 /** Reads the counts. Thread-safe.
@@ -183,12 +219,12 @@ typedef struct {
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_session_query(dnnl_tp_session_t session,
                                                        dnnl_tp_session_stats_t *stats);
 
-/** Gives the interface of one of the session's pools, for dnnl_tp_threadpool_query() or streams of its own.
- * Thread-safe.
+/** Gives the interface of one of the session's pools, for dnnl_tp_threadpool_query() or for streams
+ * of the program. Thread-safe.
  *
  * @param session a session
  * @param pool_index 0..n-1
- * @param[out] iface lives as long as the session
+ * @param[out] iface borrowed, valid as long as the session
  * @return success; invalid_arguments (no such pool). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_session_get_pool(dnnl_tp_session_t session, int pool_index,
                                                           const dnnl_tp_threadpool_iface_t **iface);

@@ -1,7 +1,7 @@
 /** @file
  * C++17 over the C API of dnnl_tp: sessions and callables.
  *
- * Rules are those of dnnl_tp.hpp: handles own, errors are thrown. */
+ * The rules of dnnl_tp.hpp hold: objects own their handles, and failed calls throw. */
 #ifndef DNNL_TP_SESSION_HPP
 #define DNNL_TP_SESSION_HPP
 
@@ -10,17 +10,17 @@
 
 namespace dnnl_tp {
 
-/** A graph that is run by names. */
+/** A graph, run by names of tensors. */
 class session : public detail::handle<dnnl_tp_session_t, dnnl_tp_session_destroy> {
   public:
     using handle::handle;
     /** Owns nothing. */
     session() noexcept = default;
-    /** Creates pools that do not exist yet. */
+    /** Creates a session, and the pools that do not exist yet. */
     session(const graph &g, const engine &e, const dnnl_tp_session_opts_t *opts = nullptr) {
         create(dnnl_tp_session_create, g.get(), e.get(), opts);
     }
-    /** Runs what fetches and targets need. */
+    /** Runs the part of the graph that fetches and targets need. */
     void run(const std::vector<dnnl_tp_feed_t> &feeds, const std::vector<dnnl_tp_fetch_t> &fetches,
              const std::vector<const char *> &targets = {},
              const dnnl_tp_session_run_opts_t *opts = nullptr) const {
@@ -28,7 +28,7 @@ class session : public detail::handle<dnnl_tp_session_t, dnnl_tp_session_destroy
                                   static_cast<int>(fetches.size()), fetches.data(),
                                   static_cast<int>(targets.size()), targets.data(), opts));
     }
-    /** Refuses later runs, cancels and awaits those in progress. */
+    /** Refuses later runs, cancels runs in progress and waits for their end. */
     void close() const { check(dnnl_tp_session_close(get())); }
     /** Counts of runs and of the cache. */
     dnnl_tp_session_stats_t query() const {
@@ -37,7 +37,7 @@ class session : public detail::handle<dnnl_tp_session_t, dnnl_tp_session_destroy
         check(dnnl_tp_session_query(get(), &stats));
         return stats;
     }
-    /** The interface of a pool, lent. */
+    /** The interface of a pool, borrowed. */
     const dnnl_tp_threadpool_iface_t *pool(int index = 0) const {
         const dnnl_tp_threadpool_iface_t *iface = nullptr;
         check(dnnl_tp_session_get_pool(get(), index, &iface));
@@ -45,7 +45,7 @@ class session : public detail::handle<dnnl_tp_session_t, dnnl_tp_session_destroy
     }
 };
 
-/** A set of names that was looked up before. */
+/** A set of names, looked up in advance. */
 class callable : public detail::handle<dnnl_tp_callable_t, dnnl_tp_callable_destroy> {
   public:
     using handle::handle;
@@ -53,7 +53,8 @@ class callable : public detail::handle<dnnl_tp_callable_t, dnnl_tp_callable_dest
     callable() noexcept = default;
     /** Compiles for the shapes of the feeds; their data is ignored. */
     callable(const session &s, const std::vector<dnnl_tp_feed_t> &feeds,
-             const std::vector<const char *> &fetches, const std::vector<const char *> &targets = {}) {
+             const std::vector<const char *> &fetches,
+             const std::vector<const char *> &targets = {}) {
         create(dnnl_tp_session_make_callable, s.get(), static_cast<int>(feeds.size()), feeds.data(),
                static_cast<int>(fetches.size()), fetches.data(), static_cast<int>(targets.size()),
                targets.data());
@@ -64,12 +65,12 @@ class callable : public detail::handle<dnnl_tp_callable_t, dnnl_tp_callable_dest
         check(dnnl_tp_callable_query(get(), fetch, &info));
         return info;
     }
-    /** Runs; pointers in the order of feeds and fetches. */
+    /** Runs, with pointers in the order of feeds and fetches. */
     void run(std::initializer_list<const void *> in, std::initializer_list<void *> out,
              const dnnl_tp_session_run_opts_t *opts = nullptr) const {
         check(dnnl_tp_callable_run(get(), in.begin(), out.begin(), opts));
     }
-    /** Runs; pointers in the order of feeds and fetches. */
+    /** Runs, with pointers in the order of feeds and fetches. */
     void run(const std::vector<const void *> &in, const std::vector<void *> &out,
              const dnnl_tp_session_run_opts_t *opts = nullptr) const {
         check(dnnl_tp_callable_run(get(), in.data(), out.data(), opts));

@@ -8,45 +8,49 @@
 namespace dnnl_tp {
 
 namespace detail {
-/** Descriptor of a kernel that moves over an image; Kind: convolution or deconvolution; Create: the function that makes it. */
+/** Descriptor of a convolution or deconvolution; Kind: its kind; Create: the C function that
+ * creates it. */
 template <dnnl_tp_primitive_kind_t Kind, auto Create> struct kernel_primitive_desc : pd_of<Kind> {
     using pd_of<Kind>::pd_of;
     /** Owns nothing. */
     kernel_primitive_desc() noexcept = default;
-    /** Without a bias and dilation. */
+    /** A descriptor without bias and dilation. */
     kernel_primitive_desc(const engine &e, either<prop_kind> prop, either<algorithm> alg,
-                          const memory_desc &src, const memory_desc &weights, const memory_desc &dst,
-                          const dims &strides, const dims &padding_l, const dims &padding_r,
-                          const attr_arg &attr = {}, bool allow_empty = false)
+                          const memory_desc &src, const memory_desc &weights,
+                          const memory_desc &dst, const dims &strides, const dims &padding_l,
+                          const dims &padding_r, const attr_arg &attr = {},
+                          bool allow_empty = false)
         : kernel_primitive_desc(e, prop, alg, src, weights, memory_desc(), dst, strides,
                                 dims(strides.size(), 0), padding_l, padding_r, attr, allow_empty) {}
-    /** Without dilation; an empty bias = none. */
+    /** A descriptor with a bias (empty = none), without dilation. */
     kernel_primitive_desc(const engine &e, either<prop_kind> prop, either<algorithm> alg,
-                          const memory_desc &src, const memory_desc &weights, const memory_desc &bias,
-                          const memory_desc &dst, const dims &strides, const dims &padding_l,
-                          const dims &padding_r, const attr_arg &attr = {}, bool allow_empty = false)
-        : kernel_primitive_desc(e, prop, alg, src, weights, bias, dst, strides, dims(strides.size(), 0),
-                                padding_l, padding_r, attr, allow_empty) {}
-    /** Without a bias. */
+                          const memory_desc &src, const memory_desc &weights,
+                          const memory_desc &bias, const memory_desc &dst, const dims &strides,
+                          const dims &padding_l, const dims &padding_r, const attr_arg &attr = {},
+                          bool allow_empty = false)
+        : kernel_primitive_desc(e, prop, alg, src, weights, bias, dst, strides,
+                                dims(strides.size(), 0), padding_l, padding_r, attr, allow_empty) {}
+    /** A descriptor without a bias. */
     kernel_primitive_desc(const engine &e, either<prop_kind> prop, either<algorithm> alg,
-                          const memory_desc &src, const memory_desc &weights, const memory_desc &dst,
-                          const dims &strides, const dims &dilates, const dims &padding_l,
-                          const dims &padding_r, const attr_arg &attr = {}, bool allow_empty = false)
-        : kernel_primitive_desc(e, prop, alg, src, weights, memory_desc(), dst, strides, dilates, padding_l,
-                                padding_r, attr, allow_empty) {}
-    /** An empty bias = none. */
-    kernel_primitive_desc(const engine &e, either<prop_kind> prop, either<algorithm> alg,
-                          const memory_desc &src, const memory_desc &weights, const memory_desc &bias,
+                          const memory_desc &src, const memory_desc &weights,
                           const memory_desc &dst, const dims &strides, const dims &dilates,
                           const dims &padding_l, const dims &padding_r, const attr_arg &attr = {},
-                          bool allow_empty = false) {
+                          bool allow_empty = false)
+        : kernel_primitive_desc(e, prop, alg, src, weights, memory_desc(), dst, strides, dilates,
+                                padding_l, padding_r, attr, allow_empty) {}
+    /** A descriptor with a bias; empty = none. */
+    kernel_primitive_desc(const engine &e, either<prop_kind> prop, either<algorithm> alg,
+                          const memory_desc &src, const memory_desc &weights,
+                          const memory_desc &bias, const memory_desc &dst, const dims &strides,
+                          const dims &dilates, const dims &padding_l, const dims &padding_r,
+                          const attr_arg &attr = {}, bool allow_empty = false) {
         const dims *all[] = {&strides, &dilates, &padding_l, &padding_r};
         for (const dims *d : all)
             if (static_cast<int>(d->size()) + 2 != src.get_ndims())
                 throw error(dnnl_tp_invalid_arguments, "one number per spatial dimension");
-        this->create_or_empty(allow_empty, Create, e.get(), prop, alg, src.get(), weights.get(), bias.get(),
-                              dst.get(), c_dims(strides).v, c_dims(dilates).v, c_dims(padding_l).v,
-                              c_dims(padding_r).v, attr);
+        this->create_or_empty(allow_empty, Create, e.get(), prop, alg, src.get(), weights.get(),
+                              bias.get(), dst.get(), c_dims(strides).v, c_dims(dilates).v,
+                              c_dims(padding_l).v, c_dims(padding_r).v, attr);
     }
     /** A copy with a handle of its own. */
     kernel_primitive_desc clone() const { return this->template clone_as<kernel_primitive_desc>(); }
@@ -55,17 +59,18 @@ template <dnnl_tp_primitive_kind_t Kind, auto Create> struct kernel_primitive_de
 };
 } // namespace detail
 
-/** A kernel that moves over an image. */
+/** Weighted sums of windows of an image. */
 class convolution_forward : public primitive {
   public:
     /** Its descriptor. */
-    using primitive_desc = detail::kernel_primitive_desc<dnnl_tp_convolution,
-                                                         &dnnl_tp_convolution_forward_primitive_desc_create>;
+    using primitive_desc =
+        detail::kernel_primitive_desc<dnnl_tp_convolution,
+                                      &dnnl_tp_convolution_forward_primitive_desc_create>;
     /** Owns nothing. */
     convolution_forward() noexcept = default;
-    /** Creates. */
+    /** Creates the primitive of a descriptor. */
     convolution_forward(const primitive_desc &pd) : primitive(pd) {}
-    /** Creates, from a blob of an equal primitive. */
+    /** Creates the primitive of a descriptor and checks a blob of an equal primitive. */
     convolution_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
         : primitive(pd, cache_blob) {}
 };
@@ -79,9 +84,9 @@ class deconvolution_forward : public primitive {
                                       &dnnl_tp_deconvolution_forward_primitive_desc_create>;
     /** Owns nothing. */
     deconvolution_forward() noexcept = default;
-    /** Creates. */
+    /** Creates the primitive of a descriptor. */
     deconvolution_forward(const primitive_desc &pd) : primitive(pd) {}
-    /** Creates, from a blob of an equal primitive. */
+    /** Creates the primitive of a descriptor and checks a blob of an equal primitive. */
     deconvolution_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
         : primitive(pd, cache_blob) {}
 };
@@ -95,28 +100,29 @@ class pooling_forward : public primitive {
         /** Owns nothing. */
         primitive_desc() noexcept = default;
         /** Strides, kernel, dilation and paddings have one value for each spatial dimension. */
-        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
-                       const memory_desc &src, const memory_desc &dst, const dims &strides,
-                       const dims &kernel, const dims &dilation, const dims &padding_l, const dims &padding_r,
+        primitive_desc(const engine &e, detail::either<prop_kind> prop,
+                       detail::either<algorithm> alg, const memory_desc &src,
+                       const memory_desc &dst, const dims &strides, const dims &kernel,
+                       const dims &dilation, const dims &padding_l, const dims &padding_r,
                        const detail::attr_arg &attr = {}, bool allow_empty = false) {
-            create_or_empty(allow_empty, dnnl_tp_pooling_forward_primitive_desc_create, e.get(), prop, alg,
-                            src.get(), dst.get(), detail::c_dims(strides).v, detail::c_dims(kernel).v,
-                            detail::c_dims(dilation).v, detail::c_dims(padding_l).v,
-                            detail::c_dims(padding_r).v, attr);
+            create_or_empty(allow_empty, dnnl_tp_pooling_forward_primitive_desc_create, e.get(),
+                            prop, alg, src.get(), dst.get(), detail::c_dims(strides).v,
+                            detail::c_dims(kernel).v, detail::c_dims(dilation).v,
+                            detail::c_dims(padding_l).v, detail::c_dims(padding_r).v, attr);
         }
         /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
     };
     /** Owns nothing. */
     pooling_forward() noexcept = default;
-    /** Creates. */
+    /** Creates the primitive of a descriptor. */
     pooling_forward(const primitive_desc &pd) : primitive(pd) {}
-    /** Creates, from a blob of an equal primitive. */
+    /** Creates the primitive of a descriptor and checks a blob of an equal primitive. */
     pooling_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
         : primitive(pd, cache_blob) {}
 };
 
-/** An image of another size. */
+/** Changes the size of an image. */
 class resampling_forward : public primitive {
   public:
     /** Its descriptor. */
@@ -124,38 +130,44 @@ class resampling_forward : public primitive {
         using pd_of::pd_of;
         /** Owns nothing. */
         primitive_desc() noexcept = default;
-        /** To the size of dst. */
-        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
-                       const memory_desc &src, const memory_desc &dst, const detail::attr_arg &attr = {},
+        /** A descriptor for the size of dst. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop,
+                       detail::either<algorithm> alg, const memory_desc &src,
+                       const memory_desc &dst, const detail::attr_arg &attr = {},
                        bool allow_empty = false)
             : primitive_desc(e, prop, alg, {}, src, dst, attr, allow_empty) {}
-        /** By factors: dst gets the type and layout of src. */
-        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
-                       const std::vector<float> &factors, const memory_desc &src,
-                       const detail::attr_arg &attr = {}, bool allow_empty = false)
+        /** A descriptor for the size by factors; dst gets the type and layout of src. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop,
+                       detail::either<algorithm> alg, const std::vector<float> &factors,
+                       const memory_desc &src, const detail::attr_arg &attr = {},
+                       bool allow_empty = false)
             : primitive_desc(e, prop, alg, factors, src, memory_desc(), attr, allow_empty) {}
-        /** To the size of dst, with factors, one for each spatial dimension; no factors = those of the sizes. */
-        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
-                       const std::vector<float> &factors, const memory_desc &src, const memory_desc &dst,
+        /** A descriptor for the size of dst, with a factor for each spatial dimension; no factors =
+         * dst's size / src's size. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop,
+                       detail::either<algorithm> alg, const std::vector<float> &factors,
+                       const memory_desc &src, const memory_desc &dst,
                        const detail::attr_arg &attr = {}, bool allow_empty = false) {
             if (!factors.empty() && static_cast<int>(factors.size()) + 2 != src.get_ndims())
-                throw error(dnnl_tp_invalid_arguments, "resampling: one factor per spatial dimension");
-            create_or_empty(allow_empty, dnnl_tp_resampling_forward_primitive_desc_create, e.get(), prop, alg,
-                            factors.empty() ? nullptr : factors.data(), src.get(), dst.get(), attr);
+                throw error(dnnl_tp_invalid_arguments,
+                            "resampling: one factor per spatial dimension");
+            create_or_empty(allow_empty, dnnl_tp_resampling_forward_primitive_desc_create, e.get(),
+                            prop, alg, factors.empty() ? nullptr : factors.data(), src.get(),
+                            dst.get(), attr);
         }
         /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
     };
     /** Owns nothing. */
     resampling_forward() noexcept = default;
-    /** Creates. */
+    /** Creates the primitive of a descriptor. */
     resampling_forward(const primitive_desc &pd) : primitive(pd) {}
-    /** Creates, from a blob of an equal primitive. */
+    /** Creates the primitive of a descriptor and checks a blob of an equal primitive. */
     resampling_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
         : primitive(pd, cache_blob) {}
 };
 
-/** Groups of an axis, interleaved. */
+/** Interleaves groups of an axis. */
 class shuffle_forward : public primitive {
   public:
     /** Its descriptor. */
@@ -167,17 +179,17 @@ class shuffle_forward : public primitive {
         primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
                        const memory_desc &dst, int axis, std::int64_t group_size,
                        const detail::attr_arg &attr = {}, bool allow_empty = false) {
-            create_or_empty(allow_empty, dnnl_tp_shuffle_forward_primitive_desc_create, e.get(), prop,
-                            src.get(), dst.get(), axis, group_size, attr);
+            create_or_empty(allow_empty, dnnl_tp_shuffle_forward_primitive_desc_create, e.get(),
+                            prop, src.get(), dst.get(), axis, group_size, attr);
         }
         /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
     };
     /** Owns nothing. */
     shuffle_forward() noexcept = default;
-    /** Creates. */
+    /** Creates the primitive of a descriptor. */
     shuffle_forward(const primitive_desc &pd) : primitive(pd) {}
-    /** Creates, from a blob of an equal primitive. */
+    /** Creates the primitive of a descriptor and checks a blob of an equal primitive. */
     shuffle_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
         : primitive(pd, cache_blob) {}
 };

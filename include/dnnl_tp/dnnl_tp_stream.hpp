@@ -1,6 +1,6 @@
 /** @file
- * C++17 over the C API of dnnl_tp: pools, engines, traces, events, streams. Included by dnnl_tp.hpp; rules are there.
- */
+ * C++17 over the C API of dnnl_tp: pools, engines, traces, events, streams. Included by
+ * dnnl_tp.hpp, which has the rules. */
 #ifndef DNNL_TP_STREAM_HPP
 #define DNNL_TP_STREAM_HPP
 
@@ -21,7 +21,7 @@ namespace dnnl_tp {
 class threadpool : public detail::handle<dnnl_tp_threadpool_t, dnnl_tp_threadpool_destroy> {
   public:
     using handle::handle;
-    /** A pool of so many threads, callers included; 0 = process default. */
+    /** A pool of num_threads threads, callers included; 0 = process default. */
     explicit threadpool(int num_threads, std::uint64_t flags = 0, const char *name = nullptr) {
         dnnl_tp_threadpool_opts_t opts = {};
         opts.struct_size = sizeof opts;
@@ -31,8 +31,10 @@ class threadpool : public detail::handle<dnnl_tp_threadpool_t, dnnl_tp_threadpoo
         create(dnnl_tp_threadpool_create, &opts);
     }
     /** A pool with all options. */
-    explicit threadpool(const dnnl_tp_threadpool_opts_t &opts) { create(dnnl_tp_threadpool_create, &opts); }
-    /** The pool as an interface, lent. */
+    explicit threadpool(const dnnl_tp_threadpool_opts_t &opts) {
+        create(dnnl_tp_threadpool_create, &opts);
+    }
+    /** The interface of the pool, borrowed from this object. */
     const dnnl_tp_threadpool_iface_t *iface() const {
         const dnnl_tp_threadpool_iface_t *p = nullptr;
         check(dnnl_tp_threadpool_get_iface(get(), &p));
@@ -40,7 +42,7 @@ class threadpool : public detail::handle<dnnl_tp_threadpool_t, dnnl_tp_threadpoo
     }
 };
 
-/** What the library knows of a pool. */
+/** Counts of a pool. */
 inline dnnl_tp_threadpool_stats_t threadpool_query(const dnnl_tp_threadpool_iface_t &pool) {
     dnnl_tp_threadpool_stats_t stats = {};
     stats.struct_size = sizeof stats;
@@ -57,9 +59,13 @@ class stream_attr : public detail::handle<dnnl_tp_stream_attr_t, dnnl_tp_stream_
         create(dnnl_tp_stream_attr_create, kind);
     }
     /** Attributes with a pool of the program (C struct). */
-    explicit stream_attr(const dnnl_tp_threadpool_iface_t &pool) : stream_attr() { set_threadpool(pool); }
+    explicit stream_attr(const dnnl_tp_threadpool_iface_t &pool) : stream_attr() {
+        set_threadpool(pool);
+    }
     /** Attributes with a pool of the program (C++ class). */
-    explicit stream_attr(threadpool_interop::threadpool_iface &pool) : stream_attr() { set_threadpool(pool); }
+    explicit stream_attr(threadpool_interop::threadpool_iface &pool) : stream_attr() {
+        set_threadpool(pool);
+    }
     /** Attributes with a built-in pool. */
     explicit stream_attr(const threadpool &pool) : stream_attr() { set_threadpool(pool); }
     /** A copy. */
@@ -74,7 +80,7 @@ class stream_attr : public detail::handle<dnnl_tp_stream_attr_t, dnnl_tp_stream_
     void set_threadpool(const dnnl_tp_threadpool_iface_t &pool) {
         check(dnnl_tp_stream_attr_set_threadpool(get(), &pool));
     }
-    /** Sets a pool; it lives as long as the library may call it. */
+    /** Sets a pool, which must live as long as the library may call it. */
     void set_threadpool(threadpool_interop::threadpool_iface &pool) {
         set_threadpool(threadpool_interop::make_iface(&pool));
     }
@@ -82,29 +88,29 @@ class stream_attr : public detail::handle<dnnl_tp_stream_attr_t, dnnl_tp_stream_
     void set_threadpool(const threadpool &pool) {
         check(dnnl_tp_stream_attr_set_builtin_threadpool(get(), pool.get()));
     }
-    /** Sequential on purpose. */
+    /** Sets no pool: streams run on their caller, not on the engine's pool. */
     void set_sequential() { check(dnnl_tp_stream_attr_set_threadpool(get(), nullptr)); }
-    /** The pool that was set, lent; NULL if none. */
+    /** The pool that was set, borrowed from this object; NULL if none. */
     const dnnl_tp_threadpool_iface_t *get_threadpool() const {
         const dnnl_tp_threadpool_iface_t *p = nullptr;
         check(dnnl_tp_stream_attr_get_threadpool(get(), &p));
         return p;
     }
-    /** Where the threads come from. */
+    /** Origin of the threads. */
     dnnl_tp_pool_kind_t pool_kind() const {
         dnnl_tp_pool_kind_t kind = dnnl_tp_pool_kind_unset;
         check(dnnl_tp_stream_attr_get_pool_kind(get(), &kind));
         return kind;
     }
-    /** Limits the threads that take part. */
+    /** Limits the number of threads that take part. */
     void set_max_threads(int n) { check(dnnl_tp_stream_attr_set_max_threads(get(), n)); }
-    /** Chooses what graphs run in parallel. */
+    /** Chooses which parts of a graph may run in parallel. */
     void set_parallelism(unsigned bits) { check(dnnl_tp_stream_attr_set_parallelism(get(), bits)); }
     /** Chooses whether runs take tickets of the pool. */
     void set_admission(bool on) { check(dnnl_tp_stream_attr_set_admission(get(), on ? 1 : 0)); }
     /** Chooses whether execute returns before the work is done. */
     void set_async(bool on) { check(dnnl_tp_stream_attr_set_async(get(), on ? 1 : 0)); }
-    /** Chooses which of the streams that wait for a thread comes first. */
+    /** Sets the priority among the streams that wait for a thread. */
     void set_priority(int priority) { check(dnnl_tp_stream_attr_set_priority(get(), priority)); }
 };
 
@@ -121,9 +127,13 @@ class engine_attr : public detail::handle<dnnl_tp_engine_attr_t, dnnl_tp_engine_
     /** Default thread count of primitives. */
     void set_num_threads(int n) { check(dnnl_tp_engine_attr_set_num_threads(get(), n)); }
     /** Limits the instruction sets. */
-    void set_max_isa(detail::either<cpu_isa> isa) { check(dnnl_tp_engine_attr_set_max_isa(get(), isa)); }
+    void set_max_isa(detail::either<cpu_isa> isa) {
+        check(dnnl_tp_engine_attr_set_max_isa(get(), isa));
+    }
     /** Sets the allocator; the struct is copied. */
-    void set_allocator(const dnnl_tp_allocator_t &a) { check(dnnl_tp_engine_attr_set_allocator(get(), &a)); }
+    void set_allocator(const dnnl_tp_allocator_t &a) {
+        check(dnnl_tp_engine_attr_set_allocator(get(), &a));
+    }
 };
 
 /** A device. */
@@ -144,14 +154,16 @@ class engine : public detail::handle<dnnl_tp_engine_t, dnnl_tp_engine_destroy> {
     engine(detail::either<enums::engine_kind> k, std::size_t index, const engine_attr &attr) {
         create(dnnl_tp_engine_create_v2, k, index, attr.get());
     }
-    /** An engine whose default pool is that of the attributes. */
+    /** An engine with the pool of the attributes as its default pool. */
     explicit engine(const stream_attr &pool) {
         engine_attr attr;
         attr.set_stream_attr(pool);
         create(dnnl_tp_engine_create_v2, dnnl_tp_cpu, std::size_t{0}, attr.get());
     }
     /** Number of engines of a kind. */
-    static std::size_t get_count(detail::either<enums::engine_kind> k) { return dnnl_tp_engine_get_count(k); }
+    static std::size_t get_count(detail::either<enums::engine_kind> k) {
+        return dnnl_tp_engine_get_count(k);
+    }
     /** Number of engines of a kind. */
     static std::size_t count(detail::either<enums::engine_kind> k) { return get_count(k); }
     /** Its kind. */
@@ -164,7 +176,7 @@ class engine : public detail::handle<dnnl_tp_engine_t, dnnl_tp_engine_destroy> {
 
 /** Implementation. */
 namespace detail {
-/** False if the time ran out. */
+/** False if the time limit passed. */
 inline bool in_time(dnnl_tp_status_t status) {
     if (status == dnnl_tp_timed_out) return false;
     check(status);
@@ -172,13 +184,13 @@ inline bool in_time(dnnl_tp_status_t status) {
 }
 } // namespace detail
 
-/** What ran when. An empty object stands for "no trace". */
+/** A record of executed work. An empty object means "no trace". */
 class trace : public detail::handle<dnnl_tp_trace_t, dnnl_tp_trace_destroy> {
   public:
     using handle::handle;
     /** Empty. */
     trace() noexcept = default;
-    /** A trace with room for so many records; 0 = the default. */
+    /** A trace of at most max_events records; 0 = the default. */
     static trace create(std::int64_t max_events = 0) {
         dnnl_tp_trace_opts_t opts = {};
         opts.struct_size = sizeof opts;
@@ -189,11 +201,11 @@ class trace : public detail::handle<dnnl_tp_trace_t, dnnl_tp_trace_destroy> {
     }
     /** Switches recording off and on. */
     void set_enabled(bool on) { check(dnnl_tp_trace_set_enabled(get(), on ? 1 : 0)); }
-    /** Records a piece of the caller's own work. */
+    /** Records a piece of the caller's work. */
     void record(const char *name, std::int64_t begin_ns, std::int64_t end_ns) {
         check(dnnl_tp_trace_record(get(), name, begin_ns, end_ns));
     }
-    /** What it holds. */
+    /** Size of the trace. */
     dnnl_tp_trace_info_t info() const {
         dnnl_tp_trace_info_t i = {};
         i.struct_size = sizeof i;
@@ -218,14 +230,16 @@ class trace : public detail::handle<dnnl_tp_trace_t, dnnl_tp_trace_destroy> {
     }
 };
 
-/** Work that will be done once, with a status. */
+/** Completion of submitted work, with a status. */
 class event : public detail::handle<dnnl_tp_event_t, dnnl_tp_event_destroy> {
   public:
     using handle::handle;
-    /** When the work of an event began and ended, ns of CLOCK_MONOTONIC. */
+    /** Times of the work of an event, in nanoseconds of CLOCK_MONOTONIC. */
     struct times_t {
-        std::int64_t begin_ns; /**< Begin. */
-        std::int64_t end_ns;   /**< End. */
+        /** Begin. */
+        std::int64_t begin_ns;
+        /** End. */
+        std::int64_t end_ns;
     };
     /** An event that the program signals. */
     static event host(const engine &e) {
@@ -237,11 +251,11 @@ class event : public detail::handle<dnnl_tp_event_t, dnnl_tp_event_destroy> {
     void signal(detail::either<dnnl_tp::status> status = dnnl_tp_success) {
         check(dnnl_tp_event_signal(get(), status));
     }
-    /** Signals that the work failed, and why. */
+    /** Signals that the work failed, with the text of its error. */
     void signal(detail::either<dnnl_tp::status> status, const char *text) {
         check(dnnl_tp_event_signal(get(), dnnl_tp_fail(status, text)));
     }
-    /** Is it done? */
+    /** True if the event is done. */
     bool done() const {
         int is = 0;
         check(dnnl_tp_event_query(get(), &is, nullptr));
@@ -249,14 +263,14 @@ class event : public detail::handle<dnnl_tp_event_t, dnnl_tp_event_destroy> {
     }
     /** Waits; throws if the work failed. */
     void wait() const { check(dnnl_tp_event_wait(get(), -1, nullptr)); }
-    /** Waits so long; false if the time ran out; throws if the work failed. */
+    /** Waits with a time limit; false if the limit passed; throws if the work failed. */
     bool wait_for(std::int64_t timeout_ns) const {
         dnnl_tp_status_t of_the_work = dnnl_tp_success;
         if (!detail::in_time(dnnl_tp_event_wait(get(), timeout_ns, &of_the_work))) return false;
         wait();
         return true;
     }
-    /** Status of an event that is done; throws only if it cannot be waited for. */
+    /** Waits, and gives the status of the event; throws only if the wait fails. */
     dnnl_tp_status_t status() const {
         dnnl_tp_status_t s = dnnl_tp_success;
         check(dnnl_tp_event_wait(get(), -1, &s));
@@ -290,70 +304,72 @@ class event : public detail::handle<dnnl_tp_event_t, dnnl_tp_event_destroy> {
     }
 };
 
-/** Waits for everything submitted before, on all engines; false if the time ran out. */
+/** Waits for all work submitted before, on all engines; false if the time limit passed. */
 inline bool sync_devices(std::int64_t timeout_ns = -1) {
     return detail::in_time(dnnl_tp_sync_devices(timeout_ns));
 }
-/** Waits for everything submitted before to streams of an engine; false if the time ran out. */
+/** Waits for all work submitted before to streams of an engine; false if the time limit passed. */
 inline bool sync(const engine &e, std::int64_t timeout_ns = -1) {
     return detail::in_time(dnnl_tp_sync_engine(e.get(), timeout_ns));
 }
 
-/** An in-order queue on an engine. Several threads may use one at once. */
+/** An in-order queue on an engine. Several threads may use one stream at the same time. */
 class stream : public detail::handle<dnnl_tp_stream_t, dnnl_tp_stream_destroy> {
   public:
     using handle::handle;
     /** Flags of a stream. */
     using flags = enums::stream_flags;
-    /** Nothing. */
+    /** An empty object. */
     stream() noexcept = default;
-    /** A stream on the engine's default pool, or on its caller. */
+    /** A stream on the engine's default pool or, if there is none, on its caller. */
     explicit stream(const engine &e, detail::flags_of<flags> bits = flags::default_flags) {
         create(dnnl_tp_stream_create, e.get(), bits);
     }
     /** A stream with attributes. */
-    stream(const engine &e, const stream_attr &attr, detail::flags_of<flags> bits = flags::default_flags) {
+    stream(const engine &e, const stream_attr &attr,
+           detail::flags_of<flags> bits = flags::default_flags) {
         create(dnnl_tp_stream_create_v2, e.get(), bits, attr.get());
     }
-    /** Waits for everything submitted. */
+    /** Waits for all submitted work. */
     stream &wait() {
         check(dnnl_tp_stream_wait(get()));
         return *this;
     }
-    /** Waits so long; false if the time ran out; throws if the work failed, also with timed_out. */
+    /** Waits with a time limit; false if the limit passed; throws if the work failed, also with the
+     * status timed_out. */
     bool wait_for(std::int64_t timeout_ns) {
         const dnnl_tp_status_t status = dnnl_tp_stream_wait_for(get(), timeout_ns);
         if (status != dnnl_tp_timed_out || !idle()) return detail::in_time(status);
         wait(); /* the work's own status, or all is done by now */
         return true;
     }
-    /** Is everything done? */
+    /** True if all submitted work is done. */
     bool idle() const {
         int is = 0;
         check(dnnl_tp_stream_query(get(), &is, nullptr));
         return is != 0;
     }
-    /** An event that is done when everything submitted so far is. */
+    /** An event that becomes done when all work submitted so far is done. */
     event record_event() {
         dnnl_tp_event_t h = nullptr;
         check(dnnl_tp_stream_record_event(get(), &h));
         return event(h);
     }
-    /** What is submitted later waits for an event. */
+    /** Makes later work wait for an event. */
     void wait_event(const event &e) { check(dnnl_tp_stream_wait_event(get(), e.get())); }
-    /** Records what is submitted from now on; an empty handle records nothing. */
+    /** Records later work; an empty trace ends recording. */
     void set_trace(const trace &t, const char *name = nullptr) {
         check(dnnl_tp_stream_set_trace(get(), t.get(), name));
     }
     /** Ends the failed state. */
     void reset_errors() { check(dnnl_tp_stream_reset(get())); }
-    /** Its engine, which lives as long as the stream does. */
+    /** Its engine, borrowed: valid as long as the stream. */
     engine get_engine() const {
         dnnl_tp_engine_t e = nullptr;
         check(dnnl_tp_stream_get_engine(get(), &e));
         return engine(e, true);
     }
-    /** Its attributes as resolved, lent. */
+    /** Its resolved attributes, borrowed. */
     const_dnnl_tp_stream_attr_t get_attr() const {
         const_dnnl_tp_stream_attr_t a = nullptr;
         check(dnnl_tp_stream_get_attr(get(), &a));

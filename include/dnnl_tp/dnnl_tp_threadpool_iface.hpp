@@ -1,11 +1,11 @@
 /** @file
  * An abstract C++ thread pool and its adapter onto dnnl_tp_threadpool_iface_t.
  *
- * The class is that of the DNNL threading RFC (oneDNN's threadpool_interop::threadpool_iface), so a framework
- * that already has a subclass changes the namespace only. Exceptions never cross into the library: what a
- * member throws becomes a failed call. No allocation per loop: what parallel_for gets is a std::function of
- * two pointers, which fits into its small buffer. Forms that this class does not have (schedule, run hooks):
- * use the C struct. */
+ * The class is that of the DNNL threading RFC (oneDNN's threadpool_interop::threadpool_iface), so a
+ * framework that already has a subclass only changes the namespace. Exceptions never reach the
+ * library: if a member throws, the call fails. Loops allocate nothing: parallel_for gets a
+ * std::function of two pointers, which fits into its small buffer. The C struct has more members
+ * than this class (schedule, run hooks). */
 #ifndef DNNL_TP_THREADPOOL_IFACE_HPP
 #define DNNL_TP_THREADPOOL_IFACE_HPP
 
@@ -14,7 +14,7 @@
 
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 
-/** @cond Hosts that compile without exceptions have none to stop. */
+/** @cond Hosts that compile without exceptions need no handlers. */
 #ifdef __cpp_exceptions
 #define DNNL_TP_IFACE_TRY try
 #define DNNL_TP_IFACE_CATCH(result) \
@@ -28,47 +28,48 @@
 /** @endcond */
 
 namespace dnnl_tp {
-/** What a program needs to lend its threads. */
+/** Pools of the program under oneDNN's names. */
 namespace threadpool_interop {
 
-/** A thread pool as a class. Every member may be called from any thread, several at once. */
+/** A thread pool as a class. Any threads may call every member, several at the same time. */
 struct threadpool_iface {
-    /** Flag: parallel_for may return before the jobs ran. */
+    /** Flag: parallel_for may return before the jobs have ended. */
     static constexpr std::uint64_t ASYNCHRONOUS = DNNL_TP_THREADPOOL_ASYNCHRONOUS;
-    /** Flag: good at many small jobs. */
+    /** Flag: the pool balances many small jobs well. */
     static constexpr std::uint64_t AUTO_BALANCING = DNNL_TP_THREADPOOL_AUTO_BALANCING;
-    /** Flag: of consecutive asynchronous loops each begins after the one before it ended. */
+    /** Flag: each asynchronous loop begins after the previous one has ended. */
     static constexpr std::uint64_t IN_ORDER = DNNL_TP_THREADPOOL_IN_ORDER;
-    /** Flag: the thread that calls parallel_for takes part. */
+    /** Flag: the thread that calls parallel_for runs jobs too. */
     static constexpr std::uint64_t CALLER_WORKS = DNNL_TP_THREADPOOL_CALLER_WORKS;
-    /** Flag: may be called from inside a job. */
+    /** Flag: jobs may call the pool. */
     static constexpr std::uint64_t NESTABLE = DNNL_TP_THREADPOOL_NESTABLE;
-    /** Flag: cannot be entered by two callers at once. */
+    /** Flag: the pool takes one caller at a time. */
     static constexpr std::uint64_t SINGLE_CALLER = DNNL_TP_THREADPOOL_SINGLE_CALLER;
 
     virtual ~threadpool_iface() = default;
-    /** Threads that the library may occupy at once, its caller included. Thread-safe.
+    /** Gives the number of threads that the library may occupy at the same time, its caller
+     * included. Thread-safe.
      *
      * @return the number; <= 0 = unknown. */
     virtual int get_num_threads() const = 0;
-    /** A hint: does the calling thread belong to the pool? Thread-safe.
+    /** Gives a hint whether the calling thread belongs to the pool. Thread-safe.
      *
      * @return true if it does. */
     virtual bool get_in_parallel() const = 0;
     /** Calls fn(i, n) for every i in [0, n), on any threads, in any order. Thread-safe.
      *
-     * May throw only if no fn was or will be called. A pool with ASYNCHRONOUS keeps a copy of fn and may
-     * return before the jobs ran.
+     * May throw only if fn was not called and never will be. A pool with ASYNCHRONOUS keeps a copy
+     * of fn and may return before the jobs have ended.
      *
      * @param n number of jobs, >= 1
      * @param fn the job; does not throw */
     virtual void parallel_for(int n, const std::function<void(int, int)> &fn) = 0;
-    /** Flags of the pool. Thread-safe.
+    /** Gives the flags of the pool. Thread-safe.
      *
      * @return bits of the constants above. */
     virtual std::uint64_t get_flags() const = 0;
-    /** Waits until the pool is idle. Asynchronous pools that run jobs inside it override it; the library
-     * counts its own jobs and does not rely on it. Thread-safe. */
+    /** Waits until the pool is idle. Asynchronous pools that run jobs inside wait() override it;
+     * the library counts its own jobs and does not rely on it. Thread-safe. */
     virtual void wait() {}
 };
 
@@ -79,12 +80,14 @@ namespace detail {
  *
  * @param ctx the pool
  * @return the same pointer with its type. */
-inline threadpool_iface *pool_of(void *ctx) noexcept { return static_cast<threadpool_iface *>(ctx); }
+inline threadpool_iface *pool_of(void *ctx) noexcept {
+    return static_cast<threadpool_iface *>(ctx);
+}
 
 /** Calls get_num_threads.
  *
  * @param ctx the pool
- * @return its answer; 0 (unknown) if it threw. */
+ * @return its result; 0 (unknown) if it threw. */
 inline int get_num_threads(void *ctx) noexcept {
     DNNL_TP_IFACE_TRY { return pool_of(ctx)->get_num_threads(); }
     DNNL_TP_IFACE_CATCH(0)
@@ -117,13 +120,13 @@ inline int parallel_for(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) noex
 /** Calls get_flags.
  *
  * @param ctx the pool
- * @return its answer; 0 if it threw. */
+ * @return its result; 0 if it threw. */
 inline std::uint64_t get_flags(void *ctx) noexcept {
     DNNL_TP_IFACE_TRY { return pool_of(ctx)->get_flags(); }
     DNNL_TP_IFACE_CATCH(0)
 }
 
-/** Calls wait, which knows no time limit: a wait with one answers "timed out" at once.
+/** Calls wait, which has no time limit: a call with a limit returns "timed out" at once.
  *
  * @param ctx the pool
  * @param timeout_ns < 0 = no limit
@@ -139,7 +142,7 @@ inline int wait(void *ctx, std::int64_t timeout_ns) noexcept {
 
 } // namespace detail
 
-/** The C struct that stands for a pool, for every call that takes one. Value.
+/** Gives the C struct of a pool, for every call that takes one. Value.
  *
  * @param pool the caller's; lives as dnnl_tp_threadpool_iface_t demands of ctx; NULL = no pool
  * @return the struct; zeroed if pool is NULL. */

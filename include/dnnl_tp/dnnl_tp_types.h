@@ -19,7 +19,7 @@ extern "C" {
 #if defined(__GNUC__)
 /** An exported function. */
 #define DNNL_TP_API __attribute__((visibility("default")))
-/** An exported function whose status must be looked at. */
+/** An exported function whose status the caller must check. */
 #define DNNL_TP_CHECKED __attribute__((visibility("default"), warn_unused_result))
 #else
 #define DNNL_TP_API
@@ -28,10 +28,12 @@ extern "C" {
 
 /** Status of a call. Values below 0x1000 are oneDNN's. */
 typedef enum {
-    dnnl_tp_success = 0,                /**< The call did what it says. */
-    dnnl_tp_out_of_memory = 1,          /**< An allocation failed; nothing was changed. */
-    dnnl_tp_invalid_arguments = 2,      /**< The caller broke a documented rule; see dnnl_tp_last_error(). */
-    dnnl_tp_unimplemented = 3,          /**< A legal request that no implementation of this build serves. */
+    dnnl_tp_success = 0,       /**< The call succeeded. */
+    dnnl_tp_out_of_memory = 1, /**< An allocation failed; nothing was changed. */
+    /** The caller broke a documented rule; see dnnl_tp_last_error(). */
+    dnnl_tp_invalid_arguments = 2,
+    /** A legal request that no implementation of this build serves. */
+    dnnl_tp_unimplemented = 3,
     dnnl_tp_last_impl_reached = 4,      /**< No further implementation. */
     dnnl_tp_runtime_error = 5,          /**< The system or the caller's pool failed. */
     dnnl_tp_not_required = 6,           /**< The queried item does not exist for this object. */
@@ -39,15 +41,16 @@ typedef enum {
     dnnl_tp_invalid_graph_op = 8,       /**< An operator of the graph is wrong. */
     dnnl_tp_invalid_shape = 9,          /**< Shapes do not fit each other. */
     dnnl_tp_invalid_data_type = 10,     /**< Data types do not fit each other. */
-    dnnl_tp_would_deadlock = 0x1001,    /**< Waiting here would wait for the caller's own work. */
-    dnnl_tp_timed_out = 0x1002,         /**< The time given ran out. */
+    dnnl_tp_would_deadlock = 0x1001,    /**< The caller would wait for its own work. */
+    dnnl_tp_timed_out = 0x1002,         /**< The time limit passed. */
     dnnl_tp_cancelled = 0x1003,         /**< The work was cancelled. */
     dnnl_tp_deadline_exceeded = 0x1004, /**< The deadline of the run passed. */
     dnnl_tp_poisoned = 0x1006           /**< An earlier item of the stream failed. */
 } dnnl_tp_status_t;
 
-/** Data type of a tensor element. Descriptors and memories may have any of them; primitives and graphs answer
- * unimplemented, or invalid_data_type, for the 4- and 8-bit floating-point types, s4, u4 and e8m0. */
+/** Data type of a tensor element. Descriptors and memory objects may have any of them. Primitives
+ * and graphs return unimplemented or invalid_data_type for the 4- and 8-bit floating-point types,
+ * s4, u4 and e8m0. */
 typedef enum {
     dnnl_tp_data_type_undef = 0,   /**< No type. */
     dnnl_tp_f16 = 1,               /**< IEEE half precision. */
@@ -71,16 +74,17 @@ typedef enum {
 
 /** Kind of an engine. */
 typedef enum {
-    dnnl_tp_any_engine = 0, /**< No particular engine; not creatable. */
+    dnnl_tp_any_engine = 0, /**< No particular engine; cannot be created. */
     dnnl_tp_cpu = 1,        /**< The processor. */
     dnnl_tp_gpu = 2         /**< A GPU; this build has none. */
 } dnnl_tp_engine_kind_t;
 
 /** Flags of a stream. */
 typedef enum {
-    dnnl_tp_stream_in_order = 1,                           /**< Items run one after another. */
-    dnnl_tp_stream_out_of_order = 2,                       /**< Their order may change; it does not. */
-    dnnl_tp_stream_default_flags = dnnl_tp_stream_in_order /**< What calls without flags use. */
+    dnnl_tp_stream_in_order = 1, /**< Items run one after another. */
+    /** Permits any order; items still run in order. */
+    dnnl_tp_stream_out_of_order = 2,
+    dnnl_tp_stream_default_flags = dnnl_tp_stream_in_order /**< Used by calls without flags. */
 } dnnl_tp_stream_flags_t;
 
 /** Kind of a memory format. */
@@ -88,16 +92,16 @@ typedef enum {
     dnnl_tp_format_kind_undef = 0,       /**< A zero descriptor: no tensor. */
     dnnl_tp_format_kind_any = 1,         /**< The implementation chooses. */
     dnnl_tp_blocked = 2,                 /**< Strides and inner blocks. */
-    dnnl_tp_format_kind_opaque = 3,      /**< Bytes that only the library explains. */
-    dnnl_tp_format_kind_sparse = 4,      /**< A sparse tensor; there are none here. */
+    dnnl_tp_format_kind_opaque = 3,      /**< A layout that only the library knows. */
+    dnnl_tp_format_kind_sparse = 4,      /**< A sparse tensor; not supported. */
     dnnl_tp_format_kind_host_scalar = 5, /**< One element that the memory object holds. */
     dnnl_tp_format_kind_max = 0x7fff     /**< Not a value: fixes the size of the type. */
 } dnnl_tp_format_kind_t;
 
 /** Propagation kind. */
 typedef enum {
-    dnnl_tp_prop_kind_undef = 0,               /**< Not said. */
-    dnnl_tp_forward_training = 64,             /**< Forward, with what backward needs. */
+    dnnl_tp_prop_kind_undef = 0,               /**< Not set. */
+    dnnl_tp_forward_training = 64,             /**< Forward, with the data that backward needs. */
     dnnl_tp_forward_inference = 96,            /**< Forward. */
     dnnl_tp_forward = dnnl_tp_forward_training /**< The same as training. */
 } dnnl_tp_prop_kind_t;
@@ -106,20 +110,20 @@ typedef enum {
 typedef enum {
     dnnl_tp_undefined_primitive = 0,    /**< No primitive. */
     dnnl_tp_reorder = 1,                /**< Copy into another layout and type. */
-    dnnl_tp_shuffle = 2,                /**< Groups of an axis, interleaved. */
-    dnnl_tp_concat = 3,                 /**< Tensors one behind the other. */
+    dnnl_tp_shuffle = 2,                /**< Interleaves groups of an axis. */
+    dnnl_tp_concat = 3,                 /**< Joins tensors along a dimension. */
     dnnl_tp_sum = 4,                    /**< Weighted sum of tensors. */
-    dnnl_tp_convolution = 5,            /**< A kernel that moves over an image. */
+    dnnl_tp_convolution = 5,            /**< Weighted sums of windows of an image. */
     dnnl_tp_deconvolution = 6,          /**< The transposed convolution. */
     dnnl_tp_eltwise = 7,                /**< A function of each element. */
     dnnl_tp_lrn = 8,                    /**< Local response normalization. */
     dnnl_tp_batch_normalization = 9,    /**< Normalization of each channel over the batch. */
     dnnl_tp_inner_product = 10,         /**< Fully connected layer. */
-    dnnl_tp_binary = 13,                /**< Two tensors, element by element. */
+    dnnl_tp_binary = 13,                /**< A function of two tensors, element by element. */
     dnnl_tp_matmul = 14,                /**< Product of matrices. */
-    dnnl_tp_resampling = 15,            /**< An image of another size. */
+    dnnl_tp_resampling = 15,            /**< Changes the size of an image. */
     dnnl_tp_pooling = 16,               /**< Maxima or averages of windows. */
-    dnnl_tp_reduction = 17,             /**< One value from many along dimensions. */
+    dnnl_tp_reduction = 17,             /**< Combines elements along dimensions. */
     dnnl_tp_prelu = 18,                 /**< ReLU with a slope per weight. */
     dnnl_tp_softmax = 19,               /**< Softmax and its logarithm. */
     dnnl_tp_layer_normalization = 20,   /**< Normalization over the last dimension. */
@@ -129,42 +133,48 @@ typedef enum {
 
 /** Algorithm of a primitive. Formulas: s = source, a = alpha, b = beta. */
 typedef enum {
-    dnnl_tp_alg_kind_undef = 0,                      /**< No algorithm. */
-    dnnl_tp_convolution_direct = 1,                  /**< Sums of products, as the definition has them. */
-    dnnl_tp_convolution_winograd = 2,                /**< Winograd's: fewer products, of transformed tiles. */
-    dnnl_tp_convolution_auto = 3,                    /**< The library chooses; the descriptor tells what. */
-    dnnl_tp_deconvolution_direct = 0xa,              /**< Sums of products, as the definition has them. */
-    dnnl_tp_eltwise_relu = 32,                       /**< s > 0 ? s : a * s */
-    dnnl_tp_eltwise_tanh = 33,                       /**< tanh(s) */
-    dnnl_tp_eltwise_elu = 34,                        /**< s > 0 ? s : a * (exp(s) - 1) */
-    dnnl_tp_eltwise_square = 35,                     /**< s * s */
-    dnnl_tp_eltwise_abs = 36,                        /**< |s| */
-    dnnl_tp_eltwise_sqrt = 37,                       /**< sqrt(s) */
-    dnnl_tp_eltwise_linear = 38,                     /**< a * s + b */
-    dnnl_tp_eltwise_soft_relu = 39,                  /**< ln(1 + exp(a * s)) / a */
-    dnnl_tp_eltwise_hardsigmoid = 40,                /**< clamp(a * s + b, 0, 1) */
-    dnnl_tp_eltwise_logistic = 41,                   /**< 1 / (1 + exp(-s)) */
-    dnnl_tp_eltwise_exp = 42,                        /**< exp(s) */
-    dnnl_tp_eltwise_gelu_tanh = 43,                  /**< s/2 * (1 + tanh(sqrt(2/pi) * (s + 0.044715 s^3))) */
-    dnnl_tp_eltwise_swish = 44,                      /**< s / (1 + exp(-a * s)) */
-    dnnl_tp_eltwise_log = 45,                        /**< ln(s) */
-    dnnl_tp_eltwise_clip = 46,                       /**< min(max(s, a), b) */
-    dnnl_tp_eltwise_clip_v2 = 47,                    /**< min(max(s, a), b) */
-    dnnl_tp_eltwise_pow = 48,                        /**< a * s^b */
-    dnnl_tp_eltwise_gelu_erf = 49,                   /**< s/2 * (1 + erf(s / sqrt(2))) */
-    dnnl_tp_eltwise_round = 50,                      /**< round to nearest even */
-    dnnl_tp_eltwise_mish = 51,                       /**< s * tanh(ln(1 + exp(s))) */
-    dnnl_tp_eltwise_hardswish = 52,                  /**< s * clamp(a * s + b, 0, 1) */
-    dnnl_tp_eltwise_relu_use_dst_for_bwd = 256,      /**< As relu; backward would use dst. */
-    dnnl_tp_eltwise_tanh_use_dst_for_bwd = 257,      /**< As tanh; backward would use dst. */
-    dnnl_tp_eltwise_elu_use_dst_for_bwd = 258,       /**< As elu; backward would use dst. */
-    dnnl_tp_eltwise_sqrt_use_dst_for_bwd = 259,      /**< As sqrt; backward would use dst. */
-    dnnl_tp_eltwise_logistic_use_dst_for_bwd = 260,  /**< As logistic; backward would use dst. */
-    dnnl_tp_eltwise_exp_use_dst_for_bwd = 261,       /**< As exp; backward would use dst. */
-    dnnl_tp_eltwise_clip_v2_use_dst_for_bwd = 262,   /**< As clip_v2; backward would use dst. */
-    dnnl_tp_pooling_max = 0x1ff,                     /**< largest tap inside src */
-    dnnl_tp_pooling_avg_include_padding = 0x2ff,     /**< sum of the taps / size of the window */
-    dnnl_tp_pooling_avg_exclude_padding = 0x3ff,     /**< sum of the taps / number of taps inside src */
+    dnnl_tp_alg_kind_undef = 0, /**< No algorithm. */
+    /** Sums of products, as in the definition. */
+    dnnl_tp_convolution_direct = 1,
+    /** Winograd's algorithm: fewer products. */
+    dnnl_tp_convolution_winograd = 2,
+    /** The library chooses; a query tells which. */
+    dnnl_tp_convolution_auto = 3,
+    /** Sums of products, as in the definition. */
+    dnnl_tp_deconvolution_direct = 0xa,
+    dnnl_tp_eltwise_relu = 32,        /**< s > 0 ? s : a * s */
+    dnnl_tp_eltwise_tanh = 33,        /**< tanh(s) */
+    dnnl_tp_eltwise_elu = 34,         /**< s > 0 ? s : a * (exp(s) - 1) */
+    dnnl_tp_eltwise_square = 35,      /**< s * s */
+    dnnl_tp_eltwise_abs = 36,         /**< |s| */
+    dnnl_tp_eltwise_sqrt = 37,        /**< sqrt(s) */
+    dnnl_tp_eltwise_linear = 38,      /**< a * s + b */
+    dnnl_tp_eltwise_soft_relu = 39,   /**< ln(1 + exp(a * s)) / a */
+    dnnl_tp_eltwise_hardsigmoid = 40, /**< clamp(a * s + b, 0, 1) */
+    dnnl_tp_eltwise_logistic = 41,    /**< 1 / (1 + exp(-s)) */
+    dnnl_tp_eltwise_exp = 42,         /**< exp(s) */
+    /** s/2 * (1 + tanh(sqrt(2/pi) * (s + 0.044715 s^3))) */
+    dnnl_tp_eltwise_gelu_tanh = 43,
+    dnnl_tp_eltwise_swish = 44,                     /**< s / (1 + exp(-a * s)) */
+    dnnl_tp_eltwise_log = 45,                       /**< ln(s) */
+    dnnl_tp_eltwise_clip = 46,                      /**< min(max(s, a), b) */
+    dnnl_tp_eltwise_clip_v2 = 47,                   /**< min(max(s, a), b) */
+    dnnl_tp_eltwise_pow = 48,                       /**< a * s^b */
+    dnnl_tp_eltwise_gelu_erf = 49,                  /**< s/2 * (1 + erf(s / sqrt(2))) */
+    dnnl_tp_eltwise_round = 50,                     /**< round to nearest even */
+    dnnl_tp_eltwise_mish = 51,                      /**< s * tanh(ln(1 + exp(s))) */
+    dnnl_tp_eltwise_hardswish = 52,                 /**< s * clamp(a * s + b, 0, 1) */
+    dnnl_tp_eltwise_relu_use_dst_for_bwd = 256,     /**< As relu; backward would use dst. */
+    dnnl_tp_eltwise_tanh_use_dst_for_bwd = 257,     /**< As tanh; backward would use dst. */
+    dnnl_tp_eltwise_elu_use_dst_for_bwd = 258,      /**< As elu; backward would use dst. */
+    dnnl_tp_eltwise_sqrt_use_dst_for_bwd = 259,     /**< As sqrt; backward would use dst. */
+    dnnl_tp_eltwise_logistic_use_dst_for_bwd = 260, /**< As logistic; backward would use dst. */
+    dnnl_tp_eltwise_exp_use_dst_for_bwd = 261,      /**< As exp; backward would use dst. */
+    dnnl_tp_eltwise_clip_v2_use_dst_for_bwd = 262,  /**< As clip_v2; backward would use dst. */
+    dnnl_tp_pooling_max = 0x1ff,                    /**< largest tap inside src */
+    dnnl_tp_pooling_avg_include_padding = 0x2ff,    /**< sum of the taps / size of the window */
+    /** sum of the taps / number of taps inside src */
+    dnnl_tp_pooling_avg_exclude_padding = 0x3ff,
     dnnl_tp_lrn_across_channels = 0xaff,             /**< squares of the neighbouring channels */
     dnnl_tp_lrn_within_channel = 0xbff,              /**< squares of the neighbourhood in space */
     dnnl_tp_binary_add = 0x1fff0,                    /**< s0 + s1 */
@@ -190,23 +200,26 @@ typedef enum {
     dnnl_tp_reduction_norm_lp_power_p_max = 0x2fff9, /**< max(sum |x|^p, eps) */
     dnnl_tp_reduction_norm_lp_power_p_sum = 0x2fffa, /**< sum |x|^p + eps */
     dnnl_tp_resampling_nearest = 0x2fff0,            /**< the nearest element */
-    dnnl_tp_resampling_linear = 0x2fff1,             /**< between the nearest two along each dimension */
-    dnnl_tp_softmax_accurate = 0x30000,              /**< exp(s - max) / sum exp(s - max) */
-    dnnl_tp_softmax_log = 0x30001                    /**< s - max - ln(sum exp(s - max)) */
+    /** between the nearest two along each dimension */
+    dnnl_tp_resampling_linear = 0x2fff1,
+    dnnl_tp_softmax_accurate = 0x30000, /**< exp(s - max) / sum exp(s - max) */
+    dnnl_tp_softmax_log = 0x30001       /**< s - max - ln(sum exp(s - max)) */
 } dnnl_tp_alg_kind_t;
 
 /** Flags of layer, batch and group normalization. */
 typedef enum {
-    dnnl_tp_normalization_flags_none = 0, /**< Nothing of the following. */
+    dnnl_tp_normalization_flags_none = 0, /**< No flag. */
     dnnl_tp_use_global_stats = 1,         /**< Mean and variance are inputs. */
     dnnl_tp_use_scale = 2,                /**< A scale vector is an input. */
     dnnl_tp_use_shift = 4,                /**< A shift vector is an input. */
-    dnnl_tp_fuse_norm_relu = 8,           /**< Batch: ReLU of the result; training writes a workspace. */
-    dnnl_tp_fuse_norm_add_relu = 16,      /**< Batch: ReLU of the sum with SRC_1; likewise. */
-    dnnl_tp_rms_norm = 32                 /**< Layer: mean is taken as 0; variance is the mean of squares. */
+    /** Batch: ReLU of the result; training writes a workspace. */
+    dnnl_tp_fuse_norm_relu = 8,
+    dnnl_tp_fuse_norm_add_relu = 16, /**< Batch: ReLU of the sum with SRC_1; likewise. */
+    /** Layer: mean is taken as 0; variance is the mean of squares. */
+    dnnl_tp_rms_norm = 32
 } dnnl_tp_normalization_flags_t;
 
-/** Who provides scratch memory. */
+/** Provider of scratch memory. */
 typedef enum {
     dnnl_tp_scratchpad_mode_library = 0, /**< The stream's arena. */
     dnnl_tp_scratchpad_mode_user = 1     /**< The caller, as DNNL_TP_ARG_SCRATCHPAD. */
@@ -231,36 +244,37 @@ typedef enum {
     dnnl_tp_accumulation_mode_f16 = 5      /**< f16. */
 } dnnl_tp_accumulation_mode_t;
 
-/** How a result is rounded to the type of its tensor. */
+/** Rounding of a result to the type of its tensor. */
 typedef enum {
     dnnl_tp_rounding_mode_environment = 0, /**< To nearest, ties to even. */
-    dnnl_tp_rounding_mode_stochastic = 1   /**< By chance: refused. */
+    dnnl_tp_rounding_mode_stochastic = 1   /**< Random; refused. */
 } dnnl_tp_rounding_mode_t;
 
-/** Flags of a recurrent network, for programs that name them. */
+/** Flags of a recurrent network; no primitive uses them. */
 typedef enum {
     dnnl_tp_rnn_flags_undef = 0,                 /**< None. */
     dnnl_tp_rnn_flags_diff_weights_overwrite = 1 /**< Gradients of weights are not added up. */
 } dnnl_tp_rnn_flags_t;
 
-/** Direction of a recurrent network, for programs that name it. */
+/** Direction of a recurrent network; no primitive uses it. */
 typedef enum {
-    dnnl_tp_rnn_direction_undef = 0,       /**< Not said. */
+    dnnl_tp_rnn_direction_undef = 0,       /**< Not set. */
     dnnl_tp_unidirectional_left2right = 1, /**< Forward in time. */
     dnnl_tp_unidirectional_right2left = 2, /**< Backward in time. */
-    dnnl_tp_bidirectional_concat = 3,      /**< Both, results one behind the other. */
-    dnnl_tp_bidirectional_sum = 4          /**< Both, results added up. */
+    dnnl_tp_bidirectional_concat = 3,      /**< Both directions, results concatenated. */
+    dnnl_tp_bidirectional_sum = 4          /**< Both directions, results added. */
 } dnnl_tp_rnn_direction_t;
 
 /** Quantization mode of scales. */
 typedef enum {
-    dnnl_tp_quantization_mode_undef = 0,       /**< Not said. */
+    dnnl_tp_quantization_mode_undef = 0,       /**< Not set. */
     dnnl_tp_quantization_mode_static_sazp = 1, /**< Static scale and zero point. */
-    dnnl_tp_quantization_mode_dynamic_mx = 2,  /**< Scales that the primitive computes, e8m0: refused. */
-    dnnl_tp_quantization_mode_dynamic_fp = 3   /**< Scales that the primitive computes: refused. */
+    /** Scales of type e8m0 that the primitive computes; refused. */
+    dnnl_tp_quantization_mode_dynamic_mx = 2,
+    dnnl_tp_quantization_mode_dynamic_fp = 3 /**< Scales that the primitive computes; refused. */
 } dnnl_tp_quantization_mode_t;
 
-/** What to query. */
+/** Property to query. */
 typedef enum {
     dnnl_tp_query_undef = 0,                   /**< Nothing. */
     dnnl_tp_query_engine = 1,                  /**< The engine. */
@@ -294,7 +308,8 @@ typedef enum {
     dnnl_tp_query_direction = 29,              /**< Direction of a recurrent network. */
     dnnl_tp_query_activation_kind = 30,        /**< Activation of a recurrent network. */
     dnnl_tp_query_kernel = 31,                 /**< Kernel of a pooling. */
-    dnnl_tp_query_group_size_s64 = 32,   /**< Group size of a shuffle, groups of a group normalization. */
+    /** Group size of a shuffle, groups of a group normalization. */
+    dnnl_tp_query_group_size_s64 = 32,
     dnnl_tp_query_some_md = 128,         /**< Not a value: descriptors begin here. */
     dnnl_tp_query_src_md = 129,          /**< A source. */
     dnnl_tp_query_diff_src_md = 130,     /**< A gradient; has no dimensions. */
@@ -304,10 +319,11 @@ typedef enum {
     dnnl_tp_query_diff_dst_md = 134,     /**< A gradient; has no dimensions. */
     dnnl_tp_query_workspace_md = 135,    /**< The workspace. */
     dnnl_tp_query_scratchpad_md = 136,   /**< The scratch in user mode. */
-    dnnl_tp_query_exec_arg_md = 255,     /**< The argument whose number is the index. */
-    dnnl_tp_query_ndims_s32 = 256,       /**< Number of dimensions. */
-    dnnl_tp_query_dims = 257,            /**< Sizes. */
-    dnnl_tp_query_data_type = 258,       /**< Type of an element. */
+    /** The argument whose number is the index of the query. */
+    dnnl_tp_query_exec_arg_md = 255,
+    dnnl_tp_query_ndims_s32 = 256,            /**< Number of dimensions. */
+    dnnl_tp_query_dims = 257,                 /**< Sizes. */
+    dnnl_tp_query_data_type = 258,            /**< Type of an element. */
     dnnl_tp_query_submemory_offset_s64 = 259, /**< Offset of element 0 from the handle, elements. */
     dnnl_tp_query_padded_dims = 260,          /**< Sizes with the padding of blocks. */
     dnnl_tp_query_padded_offsets = 261,       /**< Offsets of the data inside the padding; 0. */
@@ -321,19 +337,22 @@ typedef enum {
     dnnl_tp_query_max = 0x7fff                /**< Not a value: fixes the size of the type. */
 } dnnl_tp_query_t;
 
-/** Instruction set limit of an engine. Values are oneDNN's: a set has the bits of those that it contains. What this
- * library has no kernels for is as the largest set below for which it has some. */
+/** Instruction-set limit of an engine. Values are oneDNN's: a set has the bits of the sets that it
+ * contains. A set without kernels of its own in this library counts as the largest set below it
+ * that has kernels. */
 typedef enum {
-    dnnl_tp_cpu_isa_default = 0,                           /**< All that processor and system offer. */
-    dnnl_tp_cpu_isa_sse41 = 0x1,                           /**< Portable C only. */
-    dnnl_tp_cpu_isa_avx = 0x3,                             /**< As sse41. */
-    dnnl_tp_cpu_isa_avx2 = 0x7,                            /**< With FMA and F16C. */
-    dnnl_tp_cpu_isa_avx2_vnni = 0xf,                       /**< As avx2. */
-    dnnl_tp_cpu_isa_avx2_vnni_2 = 0x1f,                    /**< As avx2. */
-    dnnl_tp_cpu_isa_avx512_core = 0x27,                    /**< AVX-512 F, BW, VL, DQ. */
-    dnnl_tp_cpu_isa_avx512_core_vnni = 0x67,               /**< And VNNI. */
-    dnnl_tp_cpu_isa_avx512_core_bf16 = 0xe7,               /**< And BF16. */
-    dnnl_tp_cpu_isa_avx10_1_512 = 0x1ef,                   /**< As avx512_core_bf16, and those below. */
+    /** All sets that processor and system support. */
+    dnnl_tp_cpu_isa_default = 0,
+    dnnl_tp_cpu_isa_sse41 = 0x1,             /**< Portable C only. */
+    dnnl_tp_cpu_isa_avx = 0x3,               /**< As sse41. */
+    dnnl_tp_cpu_isa_avx2 = 0x7,              /**< With FMA and F16C. */
+    dnnl_tp_cpu_isa_avx2_vnni = 0xf,         /**< As avx2. */
+    dnnl_tp_cpu_isa_avx2_vnni_2 = 0x1f,      /**< As avx2. */
+    dnnl_tp_cpu_isa_avx512_core = 0x27,      /**< AVX-512 F, BW, VL, DQ. */
+    dnnl_tp_cpu_isa_avx512_core_vnni = 0x67, /**< And VNNI. */
+    dnnl_tp_cpu_isa_avx512_core_bf16 = 0xe7, /**< And BF16. */
+    /** Counts as avx512_core_bf16, as do the sets after it. */
+    dnnl_tp_cpu_isa_avx10_1_512 = 0x1ef,
     dnnl_tp_cpu_isa_avx512_core_fp16 = 0x1ef,              /**< The same as avx10_1_512. */
     dnnl_tp_cpu_isa_avx10_1_512_amx = 0xfef,               /**< AMX. */
     dnnl_tp_cpu_isa_avx512_core_amx = 0xfef,               /**< The same as avx10_1_512_amx. */
@@ -352,9 +371,9 @@ typedef int64_t dnnl_tp_dim_t;
 /** Dimensions or strides of a tensor. */
 typedef dnnl_tp_dim_t dnnl_tp_dims_t[DNNL_TP_MAX_NDIMS];
 
-/** A dimension or stride that is only known at execution. */
+/** A dimension or stride that becomes known at execution. */
 #define DNNL_TP_RUNTIME_DIM_VAL INT64_MIN
-/** Size of a memory whose descriptor has run-time dimensions. */
+/** Size of a memory object whose descriptor has run-time dimensions. */
 #define DNNL_TP_RUNTIME_SIZE_VAL ((size_t)DNNL_TP_RUNTIME_DIM_VAL)
 /** No buffer yet. */
 #define DNNL_TP_MEMORY_NONE (NULL)
@@ -363,87 +382,111 @@ typedef dnnl_tp_dim_t dnnl_tp_dims_t[DNNL_TP_MAX_NDIMS];
 
 /** Version and configuration of the library. */
 typedef struct {
-    int major;            /**< Of oneDNN's API that names and values follow: 3. */
-    int minor;            /**< Of that API. */
-    int patch;            /**< Of that API. */
-    const char *hash;     /**< Commit at the time of configuring, or "N/A". */
-    unsigned cpu_runtime; /**< DNNL_TP_RUNTIME_* */
-    unsigned gpu_runtime; /**< DNNL_TP_RUNTIME_* */
-    int library_major;    /**< Of the library: changes with the ABI. */
-    int library_minor;    /**< Of the library: changes with additions. */
-    int library_patch;    /**< Of the library: changes with fixes. */
+    /** Version of oneDNN's API whose names and values this API follows: 3. */
+    int major;
+    /** Version of that API. */
+    int minor;
+    /** Version of that API. */
+    int patch;
+    /** Commit at the time of configuring, or "N/A". */
+    const char *hash;
+    /** DNNL_TP_RUNTIME_* */
+    unsigned cpu_runtime;
+    /** DNNL_TP_RUNTIME_* */
+    unsigned gpu_runtime;
+    /** Version of the library; changes with the ABI. */
+    int library_major;
+    /** Version of the library; changes with additions. */
+    int library_minor;
+    /** Version of the library; changes with fixes. */
+    int library_patch;
 } dnnl_tp_version_t;
 
 /* Handles. A const_ handle gives read access only and is borrowed from the object it came from. */
 typedef struct dnnl_tp_engine *dnnl_tp_engine_t;             /**< A device. */
 typedef struct dnnl_tp_stream *dnnl_tp_stream_t;             /**< An in-order queue on an engine. */
 typedef const struct dnnl_tp_stream *const_dnnl_tp_stream_t; /**< Borrowed stream. */
-typedef struct dnnl_tp_event *dnnl_tp_event_t; /**< Work that will be done; see dnnl_tp_event.h. */
-typedef struct dnnl_tp_trace *dnnl_tp_trace_t; /**< What ran when; see dnnl_tp_trace.h. */
-typedef struct dnnl_tp_memory_desc *dnnl_tp_memory_desc_t; /**< Shape, type and layout of a tensor. */
+/** Completion of submitted work; see dnnl_tp_event.h. */
+typedef struct dnnl_tp_event *dnnl_tp_event_t;
+typedef struct dnnl_tp_trace *dnnl_tp_trace_t; /**< Record of executed work; see dnnl_tp_trace.h. */
+/** Shape, type and layout of a tensor. */
+typedef struct dnnl_tp_memory_desc *dnnl_tp_memory_desc_t;
 typedef const struct dnnl_tp_memory_desc *const_dnnl_tp_memory_desc_t; /**< Borrowed descriptor. */
-typedef struct dnnl_tp_memory *dnnl_tp_memory_t;                       /**< A descriptor with a buffer. */
-typedef const struct dnnl_tp_memory *const_dnnl_tp_memory_t;           /**< Borrowed memory. */
-typedef struct dnnl_tp_primitive_attr *dnnl_tp_primitive_attr_t;       /**< Attributes of a primitive. */
-typedef const struct dnnl_tp_primitive_attr *const_dnnl_tp_primitive_attr_t; /**< Borrowed attributes. */
+/** A descriptor with a buffer. */
+typedef struct dnnl_tp_memory *dnnl_tp_memory_t;
+typedef const struct dnnl_tp_memory *const_dnnl_tp_memory_t; /**< Borrowed memory. */
+/** Attributes of a primitive. */
+typedef struct dnnl_tp_primitive_attr *dnnl_tp_primitive_attr_t;
+/** Borrowed attributes. */
+typedef const struct dnnl_tp_primitive_attr *const_dnnl_tp_primitive_attr_t;
 typedef struct dnnl_tp_post_ops *dnnl_tp_post_ops_t;             /**< A chain of post-operations. */
 typedef const struct dnnl_tp_post_ops *const_dnnl_tp_post_ops_t; /**< Borrowed chain. */
 typedef struct dnnl_tp_primitive_desc *dnnl_tp_primitive_desc_t; /**< A chosen implementation. */
 typedef const struct dnnl_tp_primitive_desc *const_dnnl_tp_primitive_desc_t; /**< Borrowed. */
-typedef struct dnnl_tp_primitive *dnnl_tp_primitive_t;                       /**< An executable operation. */
-typedef const struct dnnl_tp_primitive *const_dnnl_tp_primitive_t;           /**< Borrowed primitive. */
+/** An executable operation. */
+typedef struct dnnl_tp_primitive *dnnl_tp_primitive_t;
+/** Borrowed primitive. */
+typedef const struct dnnl_tp_primitive *const_dnnl_tp_primitive_t;
 
 /** An execution argument: a DNNL_TP_ARG_* number and its memory (NULL = absent). */
 typedef struct {
-    int arg;                 /**< DNNL_TP_ARG_* */
-    dnnl_tp_memory_t memory; /**< NULL = absent */
+    /** DNNL_TP_ARG_* */
+    int arg;
+    /** NULL = absent */
+    dnnl_tp_memory_t memory;
 } dnnl_tp_exec_arg_t;
 
-/** An execution argument given as a plain pointer laid out as the primitive descriptor says. */
+/** An execution argument as a plain pointer to data in the layout of the primitive descriptor. */
 typedef struct {
-    int arg;      /**< DNNL_TP_ARG_* */
-    void *handle; /**< NULL = absent */
+    /** DNNL_TP_ARG_* */
+    int arg;
+    /** NULL = absent */
+    void *handle;
 } dnnl_tp_exec_handle_t;
 
 /* Execution argument numbers; oneDNN's. */
-#define DNNL_TP_ARG_UNDEF 0                          /**< No argument. */
-#define DNNL_TP_ARG_SRC 1                            /**< Source. */
-#define DNNL_TP_ARG_SRC_0 DNNL_TP_ARG_SRC            /**< First source. */
-#define DNNL_TP_ARG_FROM DNNL_TP_ARG_SRC             /**< Source of a reorder. */
-#define DNNL_TP_ARG_SRC_1 2                          /**< Second source. */
-#define DNNL_TP_ARG_SRC_2 3                          /**< Third source. */
-#define DNNL_TP_ARG_SRC_3 4                          /**< Fourth source. */
-#define DNNL_TP_ARG_DST 17                           /**< Destination. */
-#define DNNL_TP_ARG_DST_0 DNNL_TP_ARG_DST            /**< First destination. */
-#define DNNL_TP_ARG_TO DNNL_TP_ARG_DST               /**< Destination of a reorder. */
-#define DNNL_TP_ARG_DST_1 18                         /**< Second destination. */
-#define DNNL_TP_ARG_DST_2 19                         /**< Third destination. */
-#define DNNL_TP_ARG_WEIGHTS 33                       /**< Weights. */
-#define DNNL_TP_ARG_WEIGHTS_0 DNNL_TP_ARG_WEIGHTS    /**< First weights. */
-#define DNNL_TP_ARG_WEIGHTS_1 34                     /**< Second weights. */
-#define DNNL_TP_ARG_WEIGHTS_2 35                     /**< Third weights. */
-#define DNNL_TP_ARG_WEIGHTS_3 36                     /**< Fourth weights. */
-#define DNNL_TP_ARG_BIAS 41                          /**< Bias. */
-#define DNNL_TP_ARG_REDUCE 42                        /**< Sums of a source; no kind has them. */
-#define DNNL_TP_ARG_MEAN 49                          /**< Mean. */
-#define DNNL_TP_ARG_VARIANCE 50                      /**< Variance. */
-#define DNNL_TP_ARG_SCALE 51                         /**< Scale of a normalization. */
-#define DNNL_TP_ARG_SHIFT 52                         /**< Shift of a normalization. */
-#define DNNL_TP_ARG_WORKSPACE 64                     /**< Workspace. */
-#define DNNL_TP_ARG_SCRATCHPAD 80                    /**< Scratch in user mode. */
-#define DNNL_TP_ARG_ATTR_DROPOUT_OFFSET 507          /**< Dropout: refused. */
-#define DNNL_TP_ARG_ATTR_ROUNDING_SEED 508           /**< Stochastic rounding: refused. */
-#define DNNL_TP_ARG_ATTR_DROPOUT_MASK 509            /**< Dropout: refused. */
-#define DNNL_TP_ARG_ATTR_DROPOUT_PROBABILITY 510     /**< Dropout: refused. */
-#define DNNL_TP_ARG_ATTR_DROPOUT_SEED 511            /**< Dropout: refused. */
-#define DNNL_TP_ARG_ATTR_PRECOMPUTED_REDUCTIONS 512  /**< Sums of a source: refused. */
-#define DNNL_TP_ARG_MULTIPLE_SRC 1024                /**< Plus the number of the source. */
-#define DNNL_TP_ARG_MULTIPLE_DST 2048                /**< Plus the number of the destination. */
-#define DNNL_TP_ARG_ATTR_SCALES 4096                 /**< Or-ed with the argument it scales. */
-#define DNNL_TP_ARG_ATTR_ZERO_POINTS 8192            /**< Or-ed with the argument it shifts. */
-#define DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE 32768 /**< Numbers of post-op tensors begin here. */
-/** Argument of post-op number idx: or with DNNL_TP_ARG_SRC_1 (binary) or DNNL_TP_ARG_SRC_2 (select). */
-#define DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(idx) (DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE * ((idx) + 1))
+#define DNNL_TP_ARG_UNDEF 0                         /**< No argument. */
+#define DNNL_TP_ARG_SRC 1                           /**< Source. */
+#define DNNL_TP_ARG_SRC_0 DNNL_TP_ARG_SRC           /**< First source. */
+#define DNNL_TP_ARG_FROM DNNL_TP_ARG_SRC            /**< Source of a reorder. */
+#define DNNL_TP_ARG_SRC_1 2                         /**< Second source. */
+#define DNNL_TP_ARG_SRC_2 3                         /**< Third source. */
+#define DNNL_TP_ARG_SRC_3 4                         /**< Fourth source. */
+#define DNNL_TP_ARG_DST 17                          /**< Destination. */
+#define DNNL_TP_ARG_DST_0 DNNL_TP_ARG_DST           /**< First destination. */
+#define DNNL_TP_ARG_TO DNNL_TP_ARG_DST              /**< Destination of a reorder. */
+#define DNNL_TP_ARG_DST_1 18                        /**< Second destination. */
+#define DNNL_TP_ARG_DST_2 19                        /**< Third destination. */
+#define DNNL_TP_ARG_WEIGHTS 33                      /**< Weights. */
+#define DNNL_TP_ARG_WEIGHTS_0 DNNL_TP_ARG_WEIGHTS   /**< First weights. */
+#define DNNL_TP_ARG_WEIGHTS_1 34                    /**< Second weights. */
+#define DNNL_TP_ARG_WEIGHTS_2 35                    /**< Third weights. */
+#define DNNL_TP_ARG_WEIGHTS_3 36                    /**< Fourth weights. */
+#define DNNL_TP_ARG_BIAS 41                         /**< Bias. */
+#define DNNL_TP_ARG_REDUCE 42                       /**< Sums of a source; no kind takes them. */
+#define DNNL_TP_ARG_MEAN 49                         /**< Mean. */
+#define DNNL_TP_ARG_VARIANCE 50                     /**< Variance. */
+#define DNNL_TP_ARG_SCALE 51                        /**< Scale of a normalization. */
+#define DNNL_TP_ARG_SHIFT 52                        /**< Shift of a normalization. */
+#define DNNL_TP_ARG_WORKSPACE 64                    /**< Workspace. */
+#define DNNL_TP_ARG_SCRATCHPAD 80                   /**< Scratch in user mode. */
+#define DNNL_TP_ARG_ATTR_DROPOUT_OFFSET 507         /**< Dropout: refused. */
+#define DNNL_TP_ARG_ATTR_ROUNDING_SEED 508          /**< Stochastic rounding: refused. */
+#define DNNL_TP_ARG_ATTR_DROPOUT_MASK 509           /**< Dropout: refused. */
+#define DNNL_TP_ARG_ATTR_DROPOUT_PROBABILITY 510    /**< Dropout: refused. */
+#define DNNL_TP_ARG_ATTR_DROPOUT_SEED 511           /**< Dropout: refused. */
+#define DNNL_TP_ARG_ATTR_PRECOMPUTED_REDUCTIONS 512 /**< Sums of a source: refused. */
+#define DNNL_TP_ARG_MULTIPLE_SRC 1024               /**< Plus the number of the source. */
+#define DNNL_TP_ARG_MULTIPLE_DST 2048               /**< Plus the number of the destination. */
+/** Or-ed with the number of the scaled argument. */
+#define DNNL_TP_ARG_ATTR_SCALES 4096
+/** Or-ed with the number of the shifted argument. */
+#define DNNL_TP_ARG_ATTR_ZERO_POINTS 8192
+#define DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE 32768 /**< First number of post-op tensors. */
+/** Argument of post-operation number idx; or-ed with DNNL_TP_ARG_SRC_1 (binary) or
+ * DNNL_TP_ARG_SRC_2 (select). */
+#define DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(idx) \
+    (DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE * ((idx) + 1))
 
 #ifdef __cplusplus
 }
