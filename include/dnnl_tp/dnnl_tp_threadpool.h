@@ -54,12 +54,14 @@ typedef struct {
      * other tasks: a host whose queue is full returns non-zero. */
     int (*schedule)(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg);
     /** Optional: called when a run of a graph begins; stores the cookie of the run in *run. A
-     * result other than zero makes the run fail, without a call of run_end. */
+     * result other than zero makes the run fail, without a call of run_end. The function must not
+     * wait for tasks. */
     int (*run_begin)(void *ctx, uint64_t run_id, void **run);
     /** Optional: called when a run has ended with a status. The host calls done(done_arg), now or
      * later, when it no longer needs the run. may_block = 1: the thread that called
      * dnnl_tp_executable_run() calls this function and then waits for done. may_block = 0
-     * (dnnl_tp_executable_run_async()): the thread that finished the run calls this function,
+     * (dnnl_tp_executable_run_async(), and all runs on a pool with
+     * DNNL_TP_THREADPOOL_SINGLE_CALLER): the thread that finished the run calls this function,
      * possibly inside a task of the run, so the function must not wait for such tasks; the run is
      * complete when done was called. In both cases the last call of schedule with the cookie has
      * returned, and tasks that start later find nothing to do. */
@@ -84,7 +86,12 @@ typedef struct {
 #define DNNL_TP_THREADPOOL_CALLER_WORKS ((uint64_t)8)
 /** Flag: jobs may call the pool. */
 #define DNNL_TP_THREADPOOL_NESTABLE ((uint64_t)16)
-/** Flag: the pool takes one caller at a time; the library serializes its calls. */
+/** Flag: the pool takes one caller at a time in schedule, parallel_for, run_begin and run_end
+ * together; the library serializes its calls. While another thread is inside, the library does not
+ * call schedule and parallel_for, as if they had returned non-zero, and waits before it calls
+ * run_begin and run_end. A pool with a synchronous parallel_for and without schedule, whose caller
+ * stays inside for a whole loop, gets run_begin and run_end only for runs of
+ * dnnl_tp_executable_run() outside of all running work. */
 #define DNNL_TP_THREADPOOL_SINGLE_CALLER ((uint64_t)32)
 
 /** Size of dnnl_tp_threadpool_iface_t in this library, which ignores members beyond it. Value.

@@ -109,15 +109,25 @@ static void leave(void) {
     if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) == 1) ring();
 }
 
+/* Entries into a host with one caller at a time. */
+static void come_in(void) {
+    if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER)
+        MC_CHECK(atomic_fetch_add_explicit(&inside, 1, memory_order_relaxed) == 0);
+}
+static void go_out(void) {
+    if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER)
+        atomic_fetch_sub_explicit(&inside, 1, memory_order_relaxed);
+}
+
 enum { RUNS = 2 };
+static void run_here_is(const void *run);
 static bool ended[RUNS];
 static _Atomic int n_begun;
 static int schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) {
     MC_CHECK(ctx == &host_lock);
     MC_CHECK(!run || !*(bool *)run);
     mc_write(arg); /* the host call was filled */
-    if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER)
-        MC_CHECK(atomic_fetch_add_explicit(&inside, 1, memory_order_relaxed) == 0);
+    come_in();
     if (calls_inside && mc_choose(2) && call_one()) mc_hit("called another one inside schedule");
     const int answer = mc_choose(answers);
     if (answer == 0) push((call_t){.fn = fn, .arg = arg, .run = run});
@@ -125,8 +135,7 @@ static int schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) {
         mc_hit("called at once");
         fn(arg);
     }
-    if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER)
-        atomic_fetch_sub_explicit(&inside, 1, memory_order_relaxed);
+    go_out();
     if (answer != 1) return 0;
     mc_hit("refused");
     return -1;
@@ -144,13 +153,19 @@ static int loop_of_host(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) {
 }
 static int run_begin(void *ctx, uint64_t id, void **run) {
     (void)ctx, (void)id;
+    come_in();
     *run = &ended[atomic_fetch_add_explicit(&n_begun, 1, memory_order_relaxed)];
+    run_here_is(*run);
+    go_out();
     return 0;
 }
 static void run_end(void *ctx, void *run, int status, int may_block, dnnl_tp_task_fn_t done, void *arg) {
-    (void)ctx, (void)status, (void)may_block;
+    (void)ctx, (void)status;
+    MC_CHECK(!may_block == !!(rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER));
+    come_in();
     *(bool *)run = true;
     done(arg);
+    go_out();
 }
 static bool released;
 static void release(void *ctx) {
@@ -167,6 +182,7 @@ typedef struct {
     int bodies;
 } loop_t;
 static loop_t loops[THREADS];
+static void run_here_is(const void *run) { loops[mc_self()].run = run; }
 static const int64_t short_grain = -GRAIN_NS * 2, long_grain = -MEDIUM_LOOP_NS;
 static int64_t grain;
 static bool meets; /* every body waits until all of its loop are inside */
@@ -232,13 +248,14 @@ static int runs_per_caller;
 static void run_caller(void *arg) {
     loop_t *loop = arg;
     for (int i = 0; i < runs_per_caller; ++i) {
-        *loop = (loop_t){.run = rec->iface.run_begin ? &ended[i] : NULL};
+        *loop = (loop_t){.run = NULL};
         MC_CHECK(dtp_pool_run(rec, rec->num_threads, true, run_body, loop) == dnnl_tp_success);
         mc_read(&loop->bodies);
         MC_CHECK(loop->bodies == 1);
     }
     MC_CHECK(dtp_host_call_quiesce(rec, -1) == dnnl_tp_success);
-    for (int i = 0; i < rec->n_teams; ++i) MC_CHECK(!dtp_team_is_open(rec->teams[i].state));
+    const bool others = rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER; /* which may be in a run */
+    for (int i = 0; i < rec->n_teams; ++i) MC_CHECK(others || !dtp_team_is_open(rec->teams[i].state));
     dtp_pool_release(rec);
     leave();
 }
@@ -358,6 +375,12 @@ static void two_runs(void) {
     rec->iface.run_begin = run_begin;
     rec->iface.run_end = run_end;
 }
+static void two_callers(void) {
+    setup(2, 2, run_caller, 1);
+    rec->flags = DNNL_TP_THREADPOOL_SINGLE_CALLER;
+    rec->iface.run_begin = run_begin;
+    rec->iface.run_end = run_end;
+}
 /* The helper of the first may hold its ticket when the second opens its loop, and leaves. */
 static void runs_that_meet(void) {
     two_runs();
@@ -406,6 +429,7 @@ int main(int argc, char **argv) {
         {.name = "the end of two calls", .setup = two_calls, .end = end, .preemptions = 2},
         {.name = "two loops, one caller at a time", .setup = two_loops, .end = end, .preemptions = 2},
         {.name = "two runs", .setup = two_runs, .end = end, .preemptions = 3},
+        {.name = "two runs, one caller at a time", .setup = two_callers, .end = end, .preemptions = 1},
         {.name = "two runs whose helpers are waited for",
          .setup = runs_that_meet,
          .end = end,

@@ -202,15 +202,21 @@ static void run_block_host_done(void *arg) {
     dtp_queue_item_done(block->stream->queue, &block->item);
 }
 
+/* False: the host says done, now or later. */
+static bool tell_end(run_block_t *block) {
+    return !dtp_pool_end_run(block->stream->queue->rec, block->item.cookie, block->item.status, false,
+                             run_block_host_done, block);
+}
+static void run_block_settled(void *arg) {
+    if (tell_end(arg)) run_block_host_done(arg);
+}
 /* The host hears of the end of its run once nothing more is scheduled for it. */
 static bool run_block_finish(dtp_submission_t *item, dnnl_tp_status_t status) {
     run_block_t *block = (run_block_t *)item;
-    dtp_queue_t *queue = block->stream->queue;
-    const dnnl_tp_threadpool_iface_t *iface = &queue->rec->iface;
-    if (!block->host_run || !iface->run_end) return true;
-    dtp_pending_settle(&queue->work);
-    iface->run_end(iface->ctx, item->cookie, (int)status, 0, run_block_host_done, block);
-    return false;
+    (void)status;
+    if (!block->host_run) return true;
+    if (!dtp_pending_settle_or(&block->stream->queue->work, run_block_settled, block)) return false;
+    return tell_end(block);
 }
 
 static void run_block_recycle(dtp_submission_t *item) {
@@ -250,7 +256,7 @@ dnnl_tp_status_t dtp_cpu_submit_run(dtp_cpu_stream_t *s, const dtp_stream_run_t 
     block->item.priority = run->priority;
     block->item.share = run->share;
     block->item.cookie = NULL;
-    dnnl_tp_status_t status = dtp_pool_begin_run(s->par.pool, &block->item.cookie, &block->host_run);
+    dnnl_tp_status_t status = dtp_pool_begin_run(s->par.pool, false, &block->item.cookie, &block->host_run);
     if (status == dnnl_tp_success) dtp_queue_submit_with(s->queue, &block->item, event);
     else run_block_recycle(&block->item);
     return status;

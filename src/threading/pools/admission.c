@@ -281,22 +281,11 @@ static void host_is_done(void *arg) {
     dtp_futex_wake(word, 1);
 }
 
-static void end_host_run(const dnnl_tp_threadpool_iface_t *iface, void *cookie) {
-    if (!iface->run_end) return;
+/* The host is done with the run when `done` was called, maybe later and by another thread. */
+static void end_host_run(dtp_pool_t *rec, void *cookie) {
     _Atomic uint32_t done = 0;
-    iface->run_end(iface->ctx, cookie, dnnl_tp_success, 1, host_is_done, &done);
+    if (!dtp_pool_end_run(rec, cookie, dnnl_tp_success, true, host_is_done, &done)) return;
     while (!atomic_load_explicit(&done, memory_order_acquire)) dtp_futex_wait(&done, 0, -1);
-}
-
-dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *rec, void **cookie, bool *begun) {
-    static _Atomic uint64_t run_ids;
-    const dnnl_tp_threadpool_iface_t *iface = &rec->iface;
-    *begun = iface->run_begin && !rec->workers;
-    if (!*begun) return dnnl_tp_success;
-    int refused = iface->run_begin(iface->ctx, atomic_fetch_add(&run_ids, 1) + 1, cookie);
-    if (!refused) return dnnl_tp_success;
-    *begun = false;
-    return dtp_fail(dnnl_tp_runtime_error, DTP_POOL_FAILED, "run_begin returned %d", refused);
 }
 
 /* A run that is part of what this thread does already, at c; beside: in a callback there. */
@@ -402,9 +391,9 @@ dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *rec, int num_threads, unsigned f
                  .arg = arg};
     bool begun = false;
     look_around(&a);
-    if (a.rec && !a.around) DTP_TRY(dtp_pool_begin_run(rec, &a.cookie, &begun));
+    if (a.rec && !a.around) DTP_TRY(dtp_pool_begin_run(rec, true, &a.cookie, &begun));
     call(&a);
     if (DTP_UNLIKELY(dtp_share_rests(share))) call_again(&a);
-    if (begun) end_host_run(&rec->iface, a.cookie);
+    if (begun) end_host_run(rec, a.cookie);
     return dnnl_tp_success;
 }

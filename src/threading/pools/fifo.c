@@ -130,13 +130,30 @@ void dtp_pending_settle(dtp_pending_work_t *work) {
     atomic_fetch_and_explicit(&work->calling, ~DTP_PENDING_SETTLES, memory_order_relaxed);
 }
 
+bool dtp_pending_settle_or(dtp_pending_work_t *work, void (*settled)(void *arg), void *arg) {
+    const dtp_chain_t *c = dtp_chain_top;
+    while (c && c->kind != DTP_CHAIN_IN_HOST) c = c->up;
+    if (!c) {
+        dtp_pending_settle(work);
+        return true;
+    }
+    work->settled = settled;
+    work->settled_arg = arg;
+    if (atomic_fetch_or_explicit(&work->calling, DTP_PENDING_DEFERS, memory_order_acq_rel)) return false;
+    atomic_store_explicit(&work->calling, 0, memory_order_relaxed); /* not linked: no call begins */
+    return true;
+}
+
 /* A call of schedule for pending work has returned; who settles may free it at once. */
 static void pending_called(dtp_pending_work_t *work) {
-    const uint32_t calls = atomic_fetch_sub_explicit(&work->calling, 1, memory_order_release);
+    const uint32_t calls = atomic_fetch_sub_explicit(&work->calling, 1, memory_order_acq_rel);
 #ifdef DTP_BREAK_PENDING_SETTLE
     return;
 #endif
     if (calls == (DTP_PENDING_SETTLES | 1)) dtp_futex_wake(&work->calling, 1);
+    if (calls != (DTP_PENDING_DEFERS | 1)) return;
+    atomic_store_explicit(&work->calling, 0, memory_order_relaxed);
+    work->settled(work->settled_arg);
 }
 
 /* ---- Who comes --------------------------------------------------------------------------------------- */
@@ -181,8 +198,18 @@ static answer_t call_pool(dtp_pool_t *rec) {
     void *cookie = first ? first->cookie : NULL;
     if (cookie) atomic_fetch_add_explicit(&first->calling, 1, memory_order_relaxed);
     dtp_unlock(&rec->lock);
+    /* This thread serves what it promises inside the host after the call is counted as returned:
+     * that may end the run, and the end waits for the call. */
+    dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK};
+#ifndef DTP_BREAK_PENDING_CALLING
+    if (cookie) dtp_chain_top = &chain;
+#endif
     const bool called = first && dtp_host_call_runner(rec, cookie);
-    if (cookie) pending_called(first);
+    if (cookie) {
+        dtp_chain_pop_inner(&chain);
+        pending_called(first);
+        dtp_look_at_left(&chain);
+    }
     return called ? POOL_WAS_CALLED : POOL_IS_AWAY;
 }
 

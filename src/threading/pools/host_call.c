@@ -262,39 +262,107 @@ bool dtp_host_call_possible(const dtp_pool_t *rec) {
     return !(rec->iface.get_in_parallel && rec->iface.get_in_parallel(rec->iface.ctx));
 }
 
-static bool host_enter(dtp_pool_t *rec, dtp_chain_t *chain) {
-    if ((rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER) && !dtp_try_lock(&rec->host_lock)) return false;
-    *chain = (dtp_chain_t){.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_IN_HOST};
-    dtp_chain_top = chain;
+/* ---- Callers of the host ---------------------------------------------------------------------
+ *
+ * A host with SINGLE_CALLER takes one thread at a time in schedule, parallel_for, run_begin and
+ * run_end together. `host_lock` is held from the entry to the leave.
+ *
+ *   try    for schedule and parallel_for, which can be left out: while another thread is inside,
+ *          the host is not called, as if it had refused.
+ *   wait   for run_begin and run_end, which cannot: sleeps until no thread is inside. A thread that
+ *          is inside already (the host called the program, which began a run) goes on at once, and
+ *          leaves without unlocking.
+ *
+ * Invariants. (1) A thread that is inside waits for no task, so each wait for it ends: schedule and
+ * run_begin must not wait, nor must run_end with may_block = 0, which such a host always gets; our
+ * calls that the host makes inside its members return at once (call_host). (2) A synchronous
+ * parallel_for does wait, for its jobs. So a host that has nothing else gets run_begin and run_end
+ * only from threads that hold nothing, for synchronous runs: no job waits for these threads.
+ * (3) `done` needs no entry: inside run_end it only counts (queue.h, deferred). */
+static bool is_single(const dtp_pool_t *rec) { return rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER; }
+
+static bool is_inside(const dtp_pool_t *rec) {
+    const dtp_chain_t *c = dtp_chain_top;
+    while (c && !(c->kind == DTP_CHAIN_IN_HOST && c->rec == rec)) c = c->up;
+    return c != NULL;
+}
+
+typedef struct {
+    dtp_chain_t chain;
+    bool locked;
+} visit_t;
+
+static bool host_enter(dtp_pool_t *rec, visit_t *visit, bool waits) {
+    visit->locked = is_single(rec) && dtp_try_lock(&rec->host_lock);
+    if (is_single(rec) && !visit->locked) {
+        if (!waits) return false;
+        visit->locked = !is_inside(rec);
+#ifdef DTP_BREAK_HOST_CALL_ENTER
+        visit->locked = false;
+#endif
+        if (visit->locked) dtp_lock(&rec->host_lock);
+    }
+    visit->chain = (dtp_chain_t){.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_IN_HOST};
+    dtp_chain_top = &visit->chain;
     return true;
 }
-static void host_leave(dtp_pool_t *rec, const dtp_chain_t *chain) {
-    dtp_chain_pop_inner(chain);
-    if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER) dtp_unlock(&rec->host_lock);
-    dtp_look_at_left(chain);
+static void host_leave(dtp_pool_t *rec, const visit_t *visit) {
+    dtp_chain_pop_inner(&visit->chain);
+    if (visit->locked) dtp_unlock(&rec->host_lock);
+    dtp_look_at_left(&visit->chain);
 }
+
+/* ---- Runs of the host ------------------------------------------------------------------------ */
+
+dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *rec, bool waits, void **cookie, bool *begun) {
+    static _Atomic uint64_t run_ids;
+    const dnnl_tp_threadpool_iface_t *iface = &rec->iface;
+    *begun = iface->run_begin && !rec->workers;
+    if (is_single(rec) && rec->host_loops) *begun &= waits && !dtp_chain_top;
+    if (!*begun) return dnnl_tp_success;
+    visit_t visit;
+    (void)host_enter(rec, &visit, true);
+    const int refused = iface->run_begin(iface->ctx, atomic_fetch_add(&run_ids, 1) + 1, cookie);
+    host_leave(rec, &visit);
+    if (!refused) return dnnl_tp_success;
+    *begun = false;
+    return dtp_fail(dnnl_tp_runtime_error, DTP_POOL_FAILED, "run_begin returned %d", refused);
+}
+
+bool dtp_pool_end_run(dtp_pool_t *rec, void *cookie, dnnl_tp_status_t status, bool may_block,
+                      dnnl_tp_task_fn_t done, void *arg) {
+    const dnnl_tp_threadpool_iface_t *iface = &rec->iface;
+    if (!iface->run_end || dtp_pool_dead(rec)) return false;
+    visit_t visit;
+    (void)host_enter(rec, &visit, true);
+    iface->run_end(iface->ctx, cookie, (int)status, may_block && !is_single(rec), done, arg);
+    host_leave(rec, &visit);
+    return true;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 /* Gives v to the host for `calls` calls; false if none will come. *bounced: a runner came back inline; NULL: then this
  * thread lets go. */
 static bool host_call(dtp_pool_t *rec, dtp_host_call_t *v, void *cookie, int calls, bool *bounced) {
-    dtp_chain_t chain;
+    visit_t visit;
     int refused = -1;
-    chain.bounced = false;
+    visit.chain.bounced = false;
     dtp_pool_retain(rec); /* the host call may be over before the host returns */
-    if (host_enter(rec, &chain)) {
+    if (host_enter(rec, &visit, false)) {
         DTP_COUNT(rec, wakes, (uint64_t)calls);
         make_room(rec);
         refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, call_host, v)
                               : rec->iface.parallel_for(rec->iface.ctx, calls, call_job, v);
-        host_leave(rec, &chain);
+        host_leave(rec, &visit);
     }
     if (refused) {
         v->runner = false; /* not counted */
         call_left_team(v, calls);
         call_done(v, calls);
     }
-    if (bounced) *bounced = chain.bounced;
-    else if (DTP_UNLIKELY(chain.bounced)) dtp_let_go(rec);
+    if (bounced) *bounced = visit.chain.bounced;
+    else if (DTP_UNLIKELY(visit.chain.bounced)) dtp_let_go(rec);
     dtp_pool_release(rec);
     return !refused;
 }
@@ -373,16 +441,16 @@ static void short_loop_job(void *arg, int i, int jobs) {
 bool dtp_host_call_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg) {
     int jobs = dtp_ticket_join_several(rec, participants);
     if (!jobs) return false;
-    dtp_chain_t chain;
+    visit_t visit;
     bool done = false;
-    if (host_enter(rec, &chain)) {
+    if (host_enter(rec, &visit, false)) {
         DTP_COUNT(rec, wakes, (uint64_t)jobs);
         short_loop_t loop = {rec, fn, arg, n, dtp_ticks()};
         atomic_fetch_add_explicit(&rec->short_jobs, jobs, memory_order_seq_cst);
         make_room(rec);
         done = !rec->iface.parallel_for(rec->iface.ctx, jobs, short_loop_job, &loop);
         atomic_fetch_sub_explicit(&rec->short_jobs, jobs, memory_order_relaxed);
-        host_leave(rec, &chain);
+        host_leave(rec, &visit);
     }
     if (done) DTP_COUNT(rec, short_loops, 1);
     dtp_ticket_leave_several(rec, jobs);

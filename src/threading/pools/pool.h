@@ -55,7 +55,12 @@ static inline dnnl_tp_status_t dtp_pool_run(dtp_pool_t *pool, int num_threads, b
                                             dtp_run_fn_t fn, void *arg) {
     return dtp_pool_run_at(pool, num_threads, admission ? DTP_RUN_ADMITTED : 0, 0, fn, arg);
 }
-/* The host's run_begin, for a run that the caller queues itself; *begun: its run_end must be called. */
-dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *pool, void **cookie, bool *begun);
+/* The host's run_begin, if the host is to be told of the run; *begun: then dtp_pool_end_run follows.
+ * waits: the caller waits for the run, and ends it. */
+dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *pool, bool waits, void **cookie, bool *begun);
+/* The host's run_end, which calls done(arg) now or later, once; false: never. may_block: as there;
+ * a host with SINGLE_CALLER is told false. */
+bool dtp_pool_end_run(dtp_pool_t *pool, void *cookie, dnnl_tp_status_t status, bool may_block,
+                      dnnl_tp_task_fn_t done, void *arg);
 
 #endif

@@ -116,8 +116,12 @@ typedef struct dtp_pending_work {
     struct dtp_lane *lane; /* in which it passes */
     void *cookie;          /* of the host's run_begin, or NULL */
     /* Calls of the host's schedule with the cookie that are in progress; counted under the lock while linked.
-     * The host's run_end comes when there are none: who waits for that sleeps here, with DTP_PENDING_SETTLES. */
+     * The host's run_end comes when there are none. The thread that waits for that sleeps here, with
+     * DTP_PENDING_SETTLES; or, if it is inside a host itself, it leaves run_end to the thread whose
+     * call returns last, with DTP_PENDING_DEFERS. */
     _Atomic uint32_t calling;
+    void (*settled)(void *arg); /* DEFERS: what that thread calls */
+    void *settled_arg;
     /* Where its owner (publisher, or waiters of the queue) sleeps: DTP_PENDING_*. */
     _Atomic uint32_t state;
 } dtp_pending_work_t;
@@ -129,6 +133,7 @@ enum {
     DTP_PENDING_PASSES = 4 /* its owner executes it, in a lane */
 };
 #define DTP_PENDING_SETTLES ((uint32_t)1 << 31)
+#define DTP_PENDING_DEFERS ((uint32_t)1 << 30)
 
 /* ---- Teams -------------------------------------------------------------------------------------------
  *
@@ -315,7 +320,7 @@ struct dtp_pool {
     _Atomic int32_t waking;  /* built-in workers called to help that have not heard it */
     _Atomic uint32_t go;     /* built-in pool: set when the record is complete */
     _Atomic uint32_t ending; /* built-in pool: DTP_ENDING* once nothing holds it */
-    dtp_lock_t host_lock;    /* SINGLE_CALLER pools */
+    dtp_lock_t host_lock;    /* SINGLE_CALLER pools: host_call.c */
     dtp_host_call_t host_calls[DTP_HOST_CALLS];
 };
 /* A number below `parts` (a power of 2) that hardly two threads share: thread-local memory lies far apart. */
@@ -456,6 +461,9 @@ void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t f
 bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share);
 /* Until no thread is in a call of the host's schedule for the pending work. */
 void dtp_pending_settle(dtp_pending_work_t *work);
+/* The same by a thread that may be inside a host in one of these calls. False: settled(arg) is
+ * called later. */
+bool dtp_pending_settle_or(dtp_pending_work_t *work, void (*settled)(void *arg), void *arg);
 void dtp_attention_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */
 
 dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie); /* NULL: too many runs, go without joiners */
