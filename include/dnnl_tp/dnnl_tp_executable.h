@@ -115,11 +115,11 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_memory(const_dnnl_tp_executa
                                                            dnnl_tp_executable_memory_t *memory);
 
 /** Creates run objects, so that as many concurrent runs allocate nothing, independently of other
- * executables of the graph. Thread-safe.
+ * executables of the graph. More runs may be concurrent, limited by memory only. Thread-safe.
  *
  * @param executable an executable
- * @param runs number of concurrent runs
- * @return success; invalid_arguments (less than 1); out_of_memory. */
+ * @param runs number of concurrent runs, 1..65536
+ * @return success; invalid_arguments (runs is out of range); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_reserve(dnnl_tp_executable_t executable,
                                                             int runs);
 

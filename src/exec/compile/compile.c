@@ -200,8 +200,8 @@ static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o, dnnl_tp_engi
     DTP_REQUIRE((o->flags & ~known) == 0, BAD_FLAGS, "flags of compile options are %u", o->flags);
     DTP_REQUIRE(o->deterministic == 0 || o->deterministic == 1, BAD_PARAM, "deterministic is %d",
                 o->deterministic);
-    DTP_REQUIRE(o->reserved_runs >= 0 && o->reserved_runs <= DTP_MAX_RUNS, BAD_COUNT,
-                "reserved_runs is %d, not 0..%d", o->reserved_runs, DTP_MAX_RUNS);
+    DTP_REQUIRE(o->reserved_runs >= 0 && o->reserved_runs <= DTP_MAX_RESERVED_RUNS, BAD_COUNT,
+                "reserved_runs is %d, not 0..%d", o->reserved_runs, DTP_MAX_RESERVED_RUNS);
     if (o->stream_attr) {
         DTP_REQUIRE_HANDLE(o->stream_attr, DTP_OBJ_STREAM_ATTR);
         DTP_REQUIRE(o->stream_attr->kind == engine->v->kind, BAD_ENGINE, "stream_attr is not of a %s",
@@ -318,7 +318,8 @@ dnnl_tp_status_t dnnl_tp_executable_memory(const_dnnl_tp_executable_t executable
 
 dnnl_tp_status_t dnnl_tp_executable_reserve(dnnl_tp_executable_t executable, int runs) {
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
-    DTP_REQUIRE(runs >= 1 && runs <= DTP_MAX_RUNS, BAD_COUNT, "runs is %d, not 1..%d", runs, DTP_MAX_RUNS);
+    DTP_REQUIRE(runs >= 1 && runs <= DTP_MAX_RESERVED_RUNS, BAD_COUNT, "runs is %d, not 1..%d", runs,
+                DTP_MAX_RESERVED_RUNS);
     DTP_TRY(dtp_run_reserve(executable, runs));
     DTP_RETURN(dtp_frames_reserve(executable, runs));
 }

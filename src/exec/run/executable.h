@@ -8,6 +8,7 @@
 #include "common/primitive/primitive_desc.h"
 #include "exec/dataflow/dataflow.h"
 #include "exec/graph/graph.h"
+#include "exec/run/table.h"
 #include "threading/base/futex.h"
 #include "threading/pools/pool.h"
 
@@ -160,12 +161,9 @@ typedef struct dtp_frame {
     dtp_dataflow_instance_t *instance; /* NULL: its function does not run by counters */
     char *data;
 } dtp_frame_t;
-enum { DTP_FRAME_BLOCKS = 20, DTP_FRAME_BLOCK = 32 };
 typedef struct {
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t free; /* tag << 32 | index + 1 */
-    _Alignas(DTP_NO_SHARE) _Atomic uint32_t count;
-    /* Block k holds DTP_FRAME_BLOCK << k pointers. */
-    dtp_frame_t *_Atomic *_Atomic blocks[DTP_FRAME_BLOCKS];
+    _Alignas(DTP_NO_SHARE) dtp_table_t all;
 } dtp_frames_t;
 
 /* What a run by a stream copies to the host. */
@@ -192,7 +190,7 @@ typedef struct dtp_run {
     struct dtp_stream_times *times; /* of steps, if a run was watched */
 } dtp_run_t;
 
-enum { DTP_MAX_RUNS = 1024 };
+enum { DTP_MAX_RESERVED_RUNS = 65536 }; /* runs at once have no limit but memory */
 
 /* An input of which the values are part of the program. */
 typedef struct {
@@ -249,9 +247,8 @@ struct dnnl_tp_executable {
     struct {
         _Alignas(DTP_NO_SHARE) _Atomic uint64_t head;
     } free_runs[2];
-    _Alignas(DTP_NO_SHARE) _Atomic uint32_t nruns;
-    _Atomic uint32_t nowners; /* of them with memory of their own */
-    dtp_run_t *_Atomic runs[DTP_MAX_RUNS];
+    _Alignas(DTP_NO_SHARE) dtp_table_t runs; /* all run objects */
+    _Atomic uint32_t nowners;                /* of them with memory of their own */
     dtp_lock_t async_lock;
     struct dtp_async_run *async_free; /* under async_lock; async.c */
 };

@@ -2,25 +2,6 @@
  * executable, so a stale pointer read during a take does no harm. */
 #include "exec/run/executable.h"
 
-/* Where number `index` stands: its block and its number there. */
-static int block_of(uint32_t index, uint32_t *at) {
-    uint32_t first = 0, size = DTP_FRAME_BLOCK;
-    int k = 0;
-    for (; index - first >= size; ++k) {
-        first += size;
-        size *= 2;
-    }
-    *at = index - first;
-    return k;
-}
-
-static dtp_frame_t *frame_at(const dtp_frames_t *f, uint32_t index) {
-    uint32_t at;
-    int k = block_of(index, &at);
-    dtp_frame_t *_Atomic *block = atomic_load_explicit(&f->blocks[k], memory_order_acquire);
-    return atomic_load_explicit(&block[at], memory_order_acquire);
-}
-
 dnnl_tp_status_t dtp_frames_init(dtp_exec_t *e) {
     bool any = false;
     for (int i = 0; i < e->nscopes; ++i) any |= e->scopes[i].is_function;
@@ -44,32 +25,16 @@ static dtp_frame_t *make(dtp_exec_t *e, int scope) {
     frame->data = (char *)frame + head + counters;
     if (flow)
         frame->instance = dtp_dataflow_frame_init(e->dataflow, sp->block, (char *)frame + head, frame->data);
-    uint32_t index = atomic_fetch_add_explicit(&f->count, 1, memory_order_relaxed), at;
-    int k = block_of(index, &at);
-    dtp_frame_t *_Atomic *block = NULL;
-    if (k < DTP_FRAME_BLOCKS) block = atomic_load_explicit(&f->blocks[k], memory_order_acquire);
-    if (k < DTP_FRAME_BLOCKS && !block) {
-        dtp_frame_t *_Atomic *mine =
-            dtp_zalloc(e->obj.allocator, sizeof *mine * (size_t)(DTP_FRAME_BLOCK << k), DTP_CACHE_LINE);
-        if (mine && atomic_compare_exchange_strong_explicit(&f->blocks[k], &block, mine, memory_order_acq_rel,
-                                                            memory_order_acquire))
-            block = mine;
-        else dtp_free(e->obj.allocator, mine);
-    }
-    if (!block) { /* the number is lost, which only costs its place */
-        dtp_free(e->obj.allocator, frame);
-        return NULL;
-    }
-    frame->index = index;
-    atomic_store_explicit(&block[at], frame, memory_order_release);
-    return frame;
+    if (dtp_table_add(&f->all, e->obj.allocator, frame, &frame->index)) return frame;
+    dtp_free(e->obj.allocator, frame);
+    return NULL;
 }
 
 dtp_frame_t *dtp_frame_take(dtp_exec_t *e, int scope) {
     dtp_frames_t *f = &e->frames[scope];
     uint64_t head = atomic_load_explicit(&f->free, memory_order_acquire);
     while ((uint32_t)head) {
-        dtp_frame_t *frame = frame_at(f, (uint32_t)head - 1);
+        dtp_frame_t *frame = dtp_table_get(&f->all, (uint32_t)head - 1);
         uint64_t next = ((head >> 32) + 1) << 32 | __atomic_load_n(&frame->next, __ATOMIC_RELAXED);
         if (atomic_compare_exchange_weak_explicit(&f->free, &head, next, memory_order_acquire,
                                                   memory_order_acquire))
@@ -92,7 +57,7 @@ dnnl_tp_status_t dtp_frames_reserve(dtp_exec_t *e, int runs) {
     enum { FRAMES_PER_RUN = 8 };
     for (int s = 0; e->frames && s < e->nscopes; ++s) {
         if (!e->scopes[s].is_function) continue;
-        while (atomic_load_explicit(&e->frames[s].count, memory_order_relaxed) <
+        while (atomic_load_explicit(&e->frames[s].all.count, memory_order_relaxed) <
                (uint32_t)(FRAMES_PER_RUN * runs)) {
             dtp_frame_t *frame = make(e, s);
             if (!frame) return dtp_no_memory(e->scopes[s].bytes);
@@ -102,13 +67,10 @@ dnnl_tp_status_t dtp_frames_reserve(dtp_exec_t *e, int runs) {
     return dnnl_tp_success;
 }
 
+static void free_frame(void *exec, void *frame) { dtp_free(((dtp_exec_t *)exec)->obj.allocator, frame); }
+
 void dtp_frames_free_all(dtp_exec_t *e) {
     for (int s = 0; e->frames && s < e->nscopes; ++s)
-        for (int k = 0; k < DTP_FRAME_BLOCKS; ++k) {
-            dtp_frame_t *_Atomic *block = atomic_load_explicit(&e->frames[s].blocks[k], memory_order_acquire);
-            for (int i = 0; block && i < DTP_FRAME_BLOCK << k; ++i)
-                dtp_free(e->obj.allocator, atomic_load_explicit(&block[i], memory_order_acquire));
-            dtp_free(e->obj.allocator, (void *)block);
-        }
+        dtp_table_drop(&e->frames[s].all, e->obj.allocator, free_frame, e);
     dtp_free(e->obj.allocator, e->frames);
 }

@@ -3,24 +3,8 @@
  * (graph/lent.h). */
 #include "exec/run/executable.h"
 
-static dnnl_tp_status_t enlist(dtp_exec_t *exec, dtp_run_t *run) {
-    uint32_t index = atomic_fetch_add_explicit(&exec->nruns, 1, memory_order_relaxed);
-    /* Another thread's failed attempt may have taken the number back: search the table from there. */
-    for (uint32_t i = 0; i < DTP_MAX_RUNS && index < DTP_MAX_RUNS; ++i) {
-        uint32_t at = (index + i) % DTP_MAX_RUNS;
-        dtp_run_t *none = NULL;
-        run->index = at;
-        if (atomic_compare_exchange_strong_explicit(&exec->runs[at], &none, run, memory_order_acq_rel,
-                                                    memory_order_relaxed))
-            return dnnl_tp_success;
-    }
-    atomic_fetch_sub_explicit(&exec->nruns, 1, memory_order_relaxed);
-    return dtp_fail(dnnl_tp_out_of_memory, DTP_NO_MEMORY, "more than %d runs of one executable at once",
-                    DTP_MAX_RUNS);
-}
-
 static void free_run(dtp_exec_t *exec, dtp_run_t *run) {
-    if (run && exec->by_stream) dtp_stream_run_free(exec, run);
+    if (exec->by_stream) dtp_stream_run_free(exec, run);
     dtp_free(exec->obj.allocator, run);
 }
 
@@ -58,7 +42,8 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
     if (state)
         r->dataflow = dtp_dataflow_state_init(exec->dataflow, exec->num_threads, p + dataflow_at, r->memory);
     if (state && !r->dataflow) status = dnnl_tp_unimplemented; /* its text is the last error */
-    if (status == dnnl_tp_success) status = enlist(exec, r);
+    if (status == dnnl_tp_success && !dtp_table_add(&exec->runs, exec->obj.allocator, r, &r->index))
+        status = dtp_no_memory(bytes);
     if (status != dnnl_tp_success) {
         free_run(exec, r);
         return status;
@@ -74,7 +59,7 @@ static dtp_run_t *pop(dtp_exec_t *exec, int list) {
     for (;;) {
         uint32_t low = (uint32_t)head;
         if (low == 0) return NULL;
-        dtp_run_t *r = atomic_load_explicit(&exec->runs[low - 1], memory_order_acquire);
+        dtp_run_t *r = dtp_table_get(&exec->runs, low - 1);
         /* The tag makes the exchange fail if r was taken and given back in between, so a stale next does no
          * harm. */
         uint64_t next = ((head >> 32) + 1) << 32 | __atomic_load_n(&r->next, __ATOMIC_RELAXED);
@@ -140,7 +125,5 @@ dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs) {
     return dnnl_tp_success;
 }
 
-void dtp_run_free_all(dtp_exec_t *exec) {
-    for (int i = 0; i < DTP_MAX_RUNS; ++i)
-        free_run(exec, atomic_load_explicit(&exec->runs[i], memory_order_acquire));
-}
+static void free_one(void *exec, void *run) { free_run(exec, run); }
+void dtp_run_free_all(dtp_exec_t *exec) { dtp_table_drop(&exec->runs, exec->obj.allocator, free_one, exec); }

@@ -181,7 +181,7 @@ static void test_change(void **state) {
     w.n = 2; /* so little that threads never pay, with sanitizers too */
     set_sleep(0);
     compile(&w, 0, NULL);
-    dtp_run_t *r = atomic_load(&w.e->runs[0]);
+    dtp_run_t *r = dtp_table_get(&w.e->runs, 0);
     assert_non_null(w.e->dataflow);
     /* Timed runs get rare, and one that a busy machine stretches tells of long closures. */
     bool in_order = false;
@@ -268,7 +268,7 @@ static void test_large(void **state) {
     dnnl_tp_graph_destroy(yes);
     dnnl_tp_graph_destroy(no);
     dnnl_tp_graph_destroy(g);
-    const dtp_dataflow_learn_t *learn = &atomic_load(&w.e->runs[0])->dataflow->learn;
+    const dtp_dataflow_learn_t *learn = &((dtp_run_t *)dtp_table_get(&w.e->runs, 0))->dataflow->learn;
     int timed = 0;
     for (int i = 0; i < RUNS; ++i) {
         int32_t zero = 0, result = 1;
