@@ -78,14 +78,20 @@ void dtp_store_let_go(dtp_store_t *s, dtp_source_t *source) {
 /* ---- Derived constants
  * ------------------------------------------------------------------------------- */
 
+/* Under the lock. */
+static dtp_derived_t *find_locked(const dtp_store_t *s, uint64_t hash, const void *key, size_t size) {
+    dtp_derived_t *d = s->derived[bucket_of(hash)];
+    while (d && (d->hash != hash || d->key_size != size || memcmp(d->key, key, size))) d = d->next;
+    return d;
+}
+
 dnnl_tp_status_t dtp_store_find(dtp_store_t *s, const void *user, const void *key, size_t size,
                                 dtp_derived_t **found) {
     const uint64_t hash = dtp_hash_bytes(key, size);
     dtp_block_use_t *use = NULL;
     for (bool again = true; again;) {
         dtp_lock(&s->lock);
-        dtp_derived_t *d = s->derived[bucket_of(hash)];
-        while (d && (d->hash != hash || d->key_size != size || memcmp(d->key, key, size))) d = d->next;
+        dtp_derived_t *d = find_locked(s, hash, key, size);
         const dtp_block_use_t *u = d ? d->block->uses : NULL;
         while (u && u->user != user) u = u->next;
         again = d && !u && !use;
@@ -144,7 +150,8 @@ dtp_derived_t *dtp_block_find(const dtp_block_t *b, const void *key, size_t size
     return d;
 }
 
-dnnl_tp_status_t dtp_store_add(dtp_store_t *s, const void *user, dtp_block_t *b) {
+dnnl_tp_status_t dtp_store_add(dtp_store_t *s, const void *user, dtp_block_t *b, bool *added) {
+    *added = false;
     b->uses = dtp_store_alloc(s, sizeof *b->uses);
     if (!b->uses) {
         dtp_block_free(s, b);
@@ -152,16 +159,21 @@ dnnl_tp_status_t dtp_store_add(dtp_store_t *s, const void *user, dtp_block_t *b)
     }
     *b->uses = (dtp_block_use_t){NULL, user};
     dtp_lock(&s->lock);
-    b->next = s->blocks;
-    publish();
-    s->blocks = b;
-    for (dtp_derived_t *d = b->entries; d; d = d->next_of_block) {
+    for (const dtp_derived_t *d = b->entries; d && !*added; d = d->next_of_block)
+        *added = !find_locked(s, d->hash, d->key, d->key_size);
+    if (*added) {
+        b->next = s->blocks;
+        publish();
+        s->blocks = b;
+    }
+    for (dtp_derived_t *d = b->entries; d && *added; d = d->next_of_block) {
         dtp_derived_t **bucket = &s->derived[bucket_of(d->hash)];
         d->next = *bucket;
         publish();
         *bucket = d;
     }
     dtp_unlock(&s->lock);
+    if (!*added) dtp_block_free(s, b);
     return dnnl_tp_success;
 }
 

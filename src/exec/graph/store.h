@@ -19,11 +19,12 @@
  * itself, after its executables. So what serves all shapes of a session lives as long as the
  * session, and what one shape needs goes with the graph of that shape.
  *
- * Threads. `lock` guards the lists, for a few instructions. `making` is held while something is
- * made; who waits for it looks again, and then finds what it wanted, or makes it after whoever
- * failed. `making` is taken before `lock`, and nothing is allocated under `lock`. Nobody sees an
+ * Threads. `lock` guards the lists, for a few instructions; nothing is allocated and nothing made
+ * under it, since a program's allocator may call the library or wait for a thread that does. So
+ * two threads that miss the same may both make it: whoever comes second to dtp_store_add finds
+ * that the store has it, drops its own block, and looks for the other's. Nobody sees an
  * entry that is half made: blocks come into the lists when they are full, and after all their
- * parts. A fork may happen at any store of another thread. The child regards both locks as free
+ * parts. A fork may happen at any store of another thread. The child regards the lock as free
  * and finds lists that make sense (at worst memory that nobody frees); what the parent was
  * making is in none of them, so the child makes it itself. */
 #ifndef DTP_EXEC_GRAPH_STORE_H
@@ -75,7 +76,7 @@ enum { DTP_STORE_BUCKETS = 256 };
 
 typedef struct dtp_store {
     dtp_object_t obj;
-    dtp_lock_t lock, making;
+    dtp_lock_t lock;
     _Atomic int64_t next_id;
     dtp_source_t *sources[DTP_STORE_BUCKETS];
     dtp_derived_t *derived[DTP_STORE_BUCKETS];
@@ -96,8 +97,7 @@ void dtp_store_let_go(dtp_store_t *store, dtp_source_t *source);
 dnnl_tp_status_t dtp_store_find(dtp_store_t *store, const void *user, const void *key, size_t size,
                                 dtp_derived_t **found);
 /* A block that is not in the store yet, with room for so many bytes, 64-byte aligned and not
- * initialised; NULL: no memory. Whoever makes one holds `making`, has looked for its keys
- * meanwhile, and gives it to add or free. */
+ * initialised; NULL: no memory. Whoever makes one gives it to add or free. */
 dtp_block_t *dtp_block_create(dtp_store_t *store, size_t bytes);
 static inline char *dtp_block_data(dtp_block_t *block) { return (char *)block + DTP_CACHE_LINE; }
 void dtp_block_free(dtp_store_t *store, dtp_block_t *block);
@@ -107,15 +107,16 @@ dtp_derived_t *dtp_block_put(dtp_store_t *store, dtp_block_t *block, const void 
                              const void *data, bool is_apart);
 void *dtp_store_alloc(const dtp_store_t *store, size_t bytes);
 /* An entry that has lost its data, or another one, gets this; it was alloc'ed, and is freed
- * where it is not needed. With `making` held and a pin. */
+ * where it is not needed. With a pin. */
 void dtp_store_refill(dtp_store_t *store, dtp_derived_t *entry, void *data);
 /* Gives a pin back. is_read: an executable reads the data. */
 void dtp_store_unpin(dtp_store_t *store, dtp_derived_t *entry, bool is_read);
 /* The entry with this key, NULL. */
 dtp_derived_t *dtp_block_find(const dtp_block_t *block, const void *key, size_t size);
-/* The block is full: the store owns it, and the graph `user` uses it. Without memory it is
- * freed. */
-dnnl_tp_status_t dtp_store_add(dtp_store_t *store, const void *user, dtp_block_t *block);
+/* The block is full: the store owns it, and the graph `user` uses it. *added false: another
+ * thread has made all its entries meanwhile (look for them again), or there is no memory; then
+ * the block is freed. */
+dnnl_tp_status_t dtp_store_add(dtp_store_t *store, const void *user, dtp_block_t *block, bool *added);
 /* The graph `user` ends: what it alone used is freed. */
 void dtp_store_leave(dtp_store_t *store, const void *user);
 

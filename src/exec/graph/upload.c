@@ -21,9 +21,9 @@ static void drop(dtp_block_t *block) {
     dtp_object_release(engine);
 }
 
-/* A block that the store does not know yet. Without a lock: a program's allocator may call the library. */
-static dnnl_tp_status_t upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, const void *data, size_t bytes,
-                               const upload_key_t *key, dtp_block_t **made, void **handle) {
+/* A block that the store does not know yet. */
+static dnnl_tp_status_t make(dtp_graph_t *graph, dnnl_tp_engine_t engine, const void *data, size_t bytes,
+                             const upload_key_t *key, dtp_block_t **made) {
     dtp_block_t *block = dtp_block_create(graph->store, 0);
     if (!block) return dnnl_tp_out_of_memory;
     void *to = engine->v->alloc(engine, bytes, false);
@@ -35,28 +35,9 @@ static dnnl_tp_status_t upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, cons
         dtp_block_free(graph->store, block);
         return status;
     }
+    block->arg = dtp_object_retain(engine);
+    block->drop = drop;
     *made = block;
-    *handle = to;
-    return status;
-}
-
-/* Unless another thread has made it meanwhile: then ours goes. */
-static dnnl_tp_status_t add_or_find(dtp_graph_t *graph, dnnl_tp_engine_t engine, const upload_key_t *key,
-                                    dtp_block_t *block, void *to, const void **handle) {
-    dtp_derived_t *found;
-    dtp_lock(&graph->store->making);
-    dnnl_tp_status_t status = dtp_store_find(graph->store, graph, key, sizeof *key, &found);
-    const bool adds = !found && status == dnnl_tp_success;
-    *handle = found ? found->data : to;
-    if (adds) {
-        block->arg = dtp_object_retain(engine);
-        block->drop = drop;
-        status = dtp_store_add(graph->store, graph, block);
-    }
-    dtp_unlock(&graph->store->making);
-    if (adds) return status;
-    engine->v->free(engine, to);
-    dtp_block_free(graph->store, block);
     return status;
 }
 
@@ -66,14 +47,16 @@ dnnl_tp_status_t dtp_graph_upload(dtp_graph_t *graph, dnnl_tp_engine_t engine, c
 #ifdef DTP_BREAK_UPLOAD_KEY
     key.hash = 0;
 #endif
-    dtp_derived_t *found;
-    DTP_TRY(dtp_store_find(graph->store, graph, &key, sizeof key, &found));
-    if (found) {
-        *handle = found->data;
-        return dnnl_tp_success;
+    for (;;) {
+        dtp_derived_t *found;
+        dtp_block_t *block = NULL;
+        bool added;
+        DTP_TRY(dtp_store_find(graph->store, graph, &key, sizeof key, &found));
+        if (found) {
+            *handle = found->data;
+            return dnnl_tp_success;
+        }
+        DTP_TRY(make(graph, engine, data, bytes, &key, &block));
+        DTP_TRY(dtp_store_add(graph->store, graph, block, &added)); /* the next round finds it */
     }
-    dtp_block_t *block = NULL;
-    void *to = NULL;
-    DTP_TRY(upload(graph, engine, data, bytes, &key, &block, &to));
-    return add_or_find(graph, engine, &key, block, to, handle);
 }

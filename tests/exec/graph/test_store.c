@@ -22,6 +22,8 @@ enum { WEIGHTS = K * N }; /* elements; s8 as given, f32 when packed */
 
 static _Atomic int64_t live_bytes, fail_at = -1;
 static _Thread_local bool fails; /* in this thread every large allocation fails */
+/* After so many more allocations of this thread the next one stops here; negative: none. */
+static _Thread_local int stop_in = -1;
 static _Atomic size_t stop_at;   /* an allocation of so many bytes or more stops here; 0: none */
 static _Atomic int stopped, go_on;
 
@@ -30,7 +32,8 @@ static void *count_alloc(void *ctx, size_t size, size_t alignment) {
     if (atomic_load(&fail_at) >= 0 && atomic_fetch_sub(&fail_at, 1) == 0) return NULL;
     if (fails && size >= WEIGHTS) return NULL;
     size_t stop = atomic_load(&stop_at);
-    if (stop && size >= stop && atomic_compare_exchange_strong(&stop_at, &stop, 0)) {
+    const bool stops = stop_in >= 0 && stop_in-- == 0;
+    if (stops || (stop && size >= stop && atomic_compare_exchange_strong(&stop_at, &stop, 0))) {
         atomic_store(&stopped, 1);
         while (!atomic_load(&go_on)) usleep(500);
     }
@@ -434,8 +437,7 @@ static void test_no_memory(void **state) {
     }
 }
 
-/* Threads that want the same at once: it is made once. Where the maker has no memory, the next
- * one makes it. */
+/* Threads that want the same at once: the store has it once in the end, whoever had no memory. */
 typedef struct {
     pthread_t thread;
     pthread_barrier_t *barrier;
@@ -491,6 +493,58 @@ static void test_threads(void **state) {
     }
 }
 
+/* A program's allocator waits for a thread that compiles the same: at whichever allocation, nothing
+ * that the other one needs is held, and the store has everything once in the end. */
+typedef struct {
+    shape_t *shape;
+    int stop_in;
+    dnnl_tp_status_t status;
+    _Atomic int ended;
+} stopping_t;
+static void *compile_stopping(void *arg) {
+    stopping_t *s = arg;
+    stop_in = s->stop_in;
+    s->status = compile(&s->shape->exec, s->shape->graph);
+    s->stop_in = stop_in;
+    stop_in = -1;
+    atomic_store(&s->ended, 1);
+    return NULL;
+}
+static void test_waits_in_allocator(void **state) {
+    (void)state;
+    counts_t alone = {0, 0, 0};
+    int stops = 0;
+    for (int n = -1, was_stopped = 1; was_stopped; ++n) { /* -1: nothing stops */
+        dnnl_tp_graph_t holder;
+        CHECK_OK(dnnl_tp_graph_create(&holder, dnnl_tp_cpu));
+        shape_t stopped_one = {build(5, holder), NULL, 5}, other = {build(5, holder), NULL, 5};
+        assert_true(stopped_one.graph && other.graph);
+        stopping_t s = {.shape = &stopped_one, .stop_in = n};
+        pthread_t thread;
+        atomic_store(&go_on, 0);
+        atomic_store(&stopped, 0);
+        watchdog(60, NULL);
+        assert_int_equal(pthread_create(&thread, NULL, compile_stopping, &s), 0);
+        while (!atomic_load(&stopped) && !atomic_load(&s.ended)) usleep(100);
+        CHECK_OK(compile(&other.exec, other.graph)); /* hangs where the thread that stopped has a lock */
+        atomic_store(&go_on, 1);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        CHECK_OK(s.status);
+        was_stopped = n < 0 || atomic_load(&stopped);
+        stops += n >= 0 && was_stopped;
+        const counts_t now = counts(holder);
+        if (n < 0) alone = now;
+        assert_true(now.entries == alone.entries && now.blocks == alone.blocks &&
+                    now.sources == alone.sources);
+        if (n % 8 < 1) assert_true(is_right(other.exec, 5) && is_right(stopped_one.exec, 5));
+        end(&other);
+        end(&stopped_one);
+        assert_int_equal(counts(holder).entries, 0);
+        dnnl_tp_graph_destroy(holder);
+    }
+    assert_true(stops > 20);
+}
+
 /* A fork while another thread makes something in the store: the child makes it itself. */
 static void *compile_one(void *arg) {
     shape_t *s = arg;
@@ -540,7 +594,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_shares),    TEST(test_made_again),    TEST(test_does_not_grow),
         TEST(test_orders),    TEST(test_old_addresses), TEST(test_identities),
-        TEST(test_no_memory), TEST(test_threads),       TEST(test_fork),
-        TEST(test_large_pages)};
+        TEST(test_no_memory), TEST(test_threads),       TEST(test_waits_in_allocator),
+        TEST(test_fork),      TEST(test_large_pages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -311,7 +311,7 @@ static bool has_data(const dtp_packing_t *p) {
 
 /* What is missing goes into one block in the order of execution, each part directly behind the other, so that
  * the prefetch of weights crosses from one operator to the next. */
-static dnnl_tp_status_t make_jobs(dtp_lower_t *l, pack_job_t *jobs, int n, size_t bytes) {
+static dnnl_tp_status_t make_jobs(dtp_lower_t *l, pack_job_t *jobs, int n, size_t bytes, bool *added) {
     dtp_graph_t *g = l->ir->graph;
     enum { PREFETCH_SLACK = 32 * 1024 }; /* kernels prefetch beyond the end; keep that inside our block */
     dtp_block_t *block = dtp_block_create(g->store, bytes + PREFETCH_SLACK);
@@ -327,22 +327,17 @@ static dnnl_tp_status_t make_jobs(dtp_lower_t *l, pack_job_t *jobs, int n, size_
         j->derived = dtp_block_put(g->store, block, j->key, j->key_bytes, to, false);
         if (!j->derived) status = dnnl_tp_out_of_memory;
     }
-    if (status == dnnl_tp_success) return dtp_store_add(g->store, g, block);
+    if (status == dnnl_tp_success) return dtp_store_add(g->store, g, block, added);
     if (block) dtp_block_free(g->store, block);
     return status;
 }
 
 static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
-    dtp_store_t *store = l->ir->graph->store;
-    bool all;
-    size_t bytes;
-    DTP_TRY(find_jobs(l, jobs, n, &all, &bytes));
-    if (!all) {
-        dtp_lock(&store->making); /* two compilations at once pack once */
-        dnnl_tp_status_t status = find_jobs(l, jobs, n, &all, &bytes);
-        if (status == dnnl_tp_success && !all) status = make_jobs(l, jobs, n, bytes);
-        dtp_unlock(&store->making);
-        if (status != dnnl_tp_success) return status;
+    for (bool all, has = false; !has;) { /* again where another compilation was faster */
+        size_t bytes;
+        DTP_TRY(find_jobs(l, jobs, n, &all, &bytes));
+        has = all;
+        if (!all) DTP_TRY(make_jobs(l, jobs, n, bytes, &has));
     }
     for (int i = 0; i < n; ++i) {
         l->bufs[jobs[i].buf].data = jobs[i].derived->data;

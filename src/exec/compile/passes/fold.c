@@ -84,9 +84,9 @@ static dnnl_tp_status_t compute(dtp_ir_t *ir, int index, dtp_block_t **block, vo
     return dtp_lower_constant(ir, index, bytes, data);
 }
 
-/* The results become a block of the store. */
-static dnnl_tp_status_t make_all(dtp_ir_t *ir, int index, fold_key_t *key, size_t size,
-                                 dtp_derived_t **made) {
+/* The results become a block of the store; *added false: those of another compilation have. */
+static dnnl_tp_status_t make_all(dtp_ir_t *ir, int index, fold_key_t *key, size_t size, dtp_derived_t **made,
+                                 bool *added) {
     const dtp_ir_node_t *n = &ir->nodes[index];
     dtp_store_t *store = ir->graph->store;
     void *data[DTP_GRAPH_MAX_ARGS] = {NULL};
@@ -103,8 +103,8 @@ static dnnl_tp_status_t make_all(dtp_ir_t *ir, int index, fold_key_t *key, size_
         }
     }
     if (status == dnnl_tp_success) {
-        DTP_TRY(dtp_store_add(store, ir->graph, block));
-        for (int i = 0; i < n->nout; ++i)
+        DTP_TRY(dtp_store_add(store, ir->graph, block, added));
+        for (int i = 0; i < n->nout && *added; ++i)
             if (made[i]->is_apart) ir->folded[ir->nfolded++] = (struct dtp_ir_folded){made[i], false};
         return dnnl_tp_success;
     }
@@ -150,21 +150,17 @@ static dnnl_tp_status_t fold_own(dtp_ir_t *ir, int index) {
 
 static dnnl_tp_status_t fold_shared(dtp_ir_t *ir, int index) {
     const dtp_ir_node_t *n = &ir->nodes[index];
-    dtp_store_t *store = ir->graph->store;
     dtp_derived_t *d[DTP_GRAPH_MAX_ARGS];
     size_t size;
-    bool all, lacks;
     fold_key_t *key = make_key(ir, n, &size);
     if (!key) return dnnl_tp_out_of_memory;
-    DTP_TRY(find_all(ir, key, size, n->nout, d, &all, &lacks));
-    if (!all || (lacks && ir->remakes)) {
+    for (bool all, lacks, has = false; !has;) { /* again where another compilation was faster */
+        DTP_TRY(find_all(ir, key, size, n->nout, d, &all, &lacks));
+        has = all;
+        if (all && !(lacks && ir->remakes)) break;
         if (!has_inputs(ir, n)) return dnnl_tp_runtime_error;
-        dtp_lock(&store->making);
-        dnnl_tp_status_t status = find_all(ir, key, size, n->nout, d, &all, &lacks);
-        if (status == dnnl_tp_success && !all) status = make_all(ir, index, key, size, d);
-        else if (status == dnnl_tp_success && lacks) status = remake_all(ir, index, d);
-        dtp_unlock(&store->making);
-        if (status != dnnl_tp_success) return status;
+        if (all) DTP_TRY(remake_all(ir, index, d));
+        else DTP_TRY(make_all(ir, index, key, size, d, &has));
     }
     for (int i = 0; i < n->nout; ++i)
         set_constant(ir, n->out[i], atomic_load_explicit(&d[i]->data, memory_order_acquire), d[i]->id);
