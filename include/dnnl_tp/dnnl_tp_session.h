@@ -195,6 +195,14 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_session_close(dnnl_tp_session_t session
  *     valid). */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_session_destroy(dnnl_tp_session_t session);
 
+/** Closes a session and gives it away: the session ends with its last run, at once or on the thread
+ * of that run. The call does not wait, so the last owner of a session may drop it inside one of its
+ * runs. Thread-compatible.
+ *
+ * @param session NULL or a session that no thread uses from now on, except for runs in progress
+ * @return success; NULL is accepted. */
+DNNL_TP_API dnnl_tp_status_t dnnl_tp_session_give_away(dnnl_tp_session_t session);
+
 /** Counts of a session's cache. Thread-safe. */
 typedef struct {
     /** sizeof(dnnl_tp_session_stats_t), set by the caller */

@@ -10,8 +10,17 @@
 
 namespace dnnl_tp {
 
-/** A graph, run by names of tensors. */
-class session : public detail::handle<dnnl_tp_session_t, dnnl_tp_session_destroy> {
+namespace detail {
+/** Also inside a run of the session, where the last copy of a handle may be destroyed. */
+inline dnnl_tp_status_t end_session(dnnl_tp_session_t s) {
+    const dnnl_tp_status_t status = dnnl_tp_session_destroy(s);
+    return status == dnnl_tp_would_deadlock ? dnnl_tp_session_give_away(s) : status;
+}
+} // namespace detail
+
+/** A graph, run by names of tensors. The destructor of the last copy closes the session and waits
+ * for its runs; inside a run it does not wait, and the session ends with its last run. */
+class session : public detail::handle<dnnl_tp_session_t, detail::end_session> {
   public:
     using handle::handle;
     /** Owns nothing. */

@@ -1,4 +1,5 @@
-/* Sessions: creation, runs, callables, closing. Names and cache: cache.c. States: session.h. */
+/* Sessions: creation, runs, callables, closing. Names and cache: cache.c; memory of a call: call.c;
+ * states: session.h. */
 #include "exec/session/session.h"
 
 #include <stddef.h>
@@ -61,6 +62,7 @@ static void pool_drop(dtp_session_t *s, dtp_session_pool_t *p) {
 static void session_free(dtp_object_t *obj) {
     dtp_session_t *s = (dtp_session_t *)obj;
     dtp_session_cache_free(s);
+    dtp_call_memory_free(s);
     for (int i = 0; s->pools && i <= s->npools; ++i) pool_drop(s, &s->pools[i]);
     dtp_free(s->obj.allocator, s->pools);
     (void)dnnl_tp_cancel_destroy(s->cancel);
@@ -153,6 +155,15 @@ static void count_anew(dtp_session_t *s) {
     }
 }
 
+/* If the program has given the session away and no run is inside: the first thread that sees both
+ * drops the program's reference. */
+static void drop_if_given_away(dtp_session_t *s) {
+    if (atomic_load_explicit(&s->given_away, memory_order_seq_cst) &&
+        !dtp_session_count(atomic_load_explicit(&s->active, memory_order_seq_cst)) &&
+        atomic_exchange_explicit(&s->given_away, false, memory_order_acq_rel))
+        dtp_object_release(s);
+}
+
 /* entered: what session_enter said. */
 static void session_leave(dtp_session_t *s, uint32_t entered) {
     if (dtp_is_parents(entered)) return;
@@ -163,9 +174,10 @@ static void session_leave(dtp_session_t *s, uint32_t entered) {
             return;
     /* Closed: once the last one has left, who closes may free the session before the wake word is changed. */
     dtp_object_retain(s);
-    if (dtp_session_count(atomic_fetch_sub_explicit(&s->active, 1, memory_order_acq_rel)) == 1) {
+    if (dtp_session_count(atomic_fetch_sub_explicit(&s->active, 1, memory_order_seq_cst)) == 1) {
         atomic_fetch_add_explicit(&s->closers_wake_word, 1, memory_order_release);
         dtp_futex_wake(&s->closers_wake_word, INT_MAX);
+        drop_if_given_away(s);
     }
     dtp_object_release(s);
 }
@@ -210,6 +222,19 @@ dnnl_tp_status_t dnnl_tp_session_destroy(dnnl_tp_session_t session) {
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dnnl_tp_session_give_away(dnnl_tp_session_t s) {
+    if (!s) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(s, DTP_OBJ_SESSION);
+    count_anew(s);
+    atomic_fetch_or_explicit(&s->active, DTP_SESSION_CLOSED, memory_order_acq_rel);
+    DTP_TRY(dnnl_tp_cancel_fire(s->cancel));
+    dtp_object_retain(s);
+    atomic_store_explicit(&s->given_away, true, memory_order_seq_cst);
+    drop_if_given_away(s);
+    dtp_object_release(s);
+    return dnnl_tp_success;
+}
+
 /* ---- Runs -------------------------------------------------------------------------------------------- */
 
 static int position(const int32_t *list, int n, int32_t value) {
@@ -225,9 +250,15 @@ static dnnl_tp_status_t check_count(int n, const void *list, const char *what) {
     return dnnl_tp_success;
 }
 
+static dnnl_tp_status_t check_counts(int nfeeds, const void *feeds, int nfetches, const void *fetches,
+                                     int ntargets, const void *targets) {
+    DTP_TRY(check_count(nfeeds, feeds, "feeds"));
+    DTP_TRY(check_count(nfetches, fetches, "fetches"));
+    return check_count(ntargets, targets, "targets");
+}
+
 static dnnl_tp_status_t resolve_feeds(const dtp_session_t *s, int n, const dnnl_tp_feed_t *feeds,
                                       dtp_request_t *r) {
-    DTP_TRY(check_count(n, feeds, "feeds"));
     for (int i = 0; i < n; ++i) {
         DTP_TRY(dtp_session_value(s, "feed", feeds[i].name, &r->feeds[i]));
         DTP_REQUIRE(position(r->feeds, i, r->feeds[i]) < 0, BAD_PARAM, "'%s' is fed twice", feeds[i].name);
@@ -243,7 +274,6 @@ static dnnl_tp_status_t resolve_feeds(const dtp_session_t *s, int n, const dnnl_
 
 static dnnl_tp_status_t resolve_targets(const dtp_session_t *s, int n, const char *const *targets,
                                         dtp_request_t *r) {
-    DTP_TRY(check_count(n, targets, "targets"));
     for (int i = 0; i < n; ++i) {
         int32_t value;
         DTP_TRY(dtp_session_value(s, "target", targets[i], &value));
@@ -301,8 +331,9 @@ static dnnl_tp_status_t run_entry(dtp_session_t *s, dtp_session_pool_t *pool, co
 static dnnl_tp_status_t place_and_run(dtp_session_t *s, dtp_session_pool_t *pool,
                                       const dtp_session_entry_t *e, int nfeeds, const int32_t *feeds,
                                       const void *const *feed_data, int nfetches, const int32_t *fetches,
-                                      void *const *fetch_data, const dnnl_tp_session_run_opts_t *o) {
-    void *in[DTP_SESSION_MAX_NAMES], *out[DTP_SESSION_MAX_NAMES];
+                                      void *const *fetch_data, dtp_call_t *c,
+                                      const dnnl_tp_session_run_opts_t *o) {
+    void **in = c->in, **out = c->out;
     bool twice = nfetches > e->nfetches;
     if (twice) memset(out, 0, (size_t)e->nfetches * sizeof *out);
     for (int i = 0; i < nfeeds; ++i)
@@ -319,32 +350,39 @@ static dnnl_tp_status_t place_and_run(dtp_session_t *s, dtp_session_pool_t *pool
     return dnnl_tp_success;
 }
 
+static dnnl_tp_status_t run_call(dtp_session_t *s, dtp_session_pool_t *pool, dtp_call_t *c, int nfeeds,
+                                 const dnnl_tp_feed_t *feeds, int nfetches, const dnnl_tp_fetch_t *fetches,
+                                 int ntargets, const char *const *targets,
+                                 const dnnl_tp_session_run_opts_t *o) {
+    dtp_request_t *r = &c->r;
+    r->num_threads = pool->num_threads;
+    DTP_TRY(resolve_feeds(s, nfeeds, feeds, r));
+    for (int i = 0; i < nfetches; ++i) {
+        DTP_TRY(add_fetch(s, fetches[i].name, r, &c->wanted[i]));
+        DTP_REQUIRE(fetches[i].data, NULL_ARG, "data of fetch '%s' is NULL", fetches[i].name);
+        c->fetch_data[i] = fetches[i].data;
+    }
+    for (int i = 0; i < nfeeds; ++i) c->feed_data[i] = feeds[i].data;
+    DTP_TRY(resolve_targets(s, ntargets, targets, r));
+    DTP_TRY(seal(r));
+    dtp_session_entry_t *e;
+    DTP_TRY(dtp_session_entry_get(s, r, &e));
+    dnnl_tp_status_t status =
+        place_and_run(s, pool, e, nfeeds, r->feeds, c->feed_data, nfetches, c->wanted, c->fetch_data, c, o);
+    dtp_session_entry_release(e);
+    return status;
+}
+
 static dnnl_tp_status_t run_inside(dtp_session_t *s, int nfeeds, const dnnl_tp_feed_t *feeds, int nfetches,
                                    const dnnl_tp_fetch_t *fetches, int ntargets, const char *const *targets,
                                    const dnnl_tp_session_run_opts_t *o) {
     dtp_session_pool_t *pool;
+    dtp_call_t c;
     DTP_TRY(choose_pool(s, o, &pool));
-    dtp_request_t r;
-    int32_t wanted[DTP_SESSION_MAX_NAMES];
-    const void *feed_data[DTP_SESSION_MAX_NAMES];
-    void *fetch_data[DTP_SESSION_MAX_NAMES];
-    r.num_threads = pool->num_threads;
-    r.nfetches = r.ntargets = 0;
-    DTP_TRY(resolve_feeds(s, nfeeds, feeds, &r));
-    DTP_TRY(check_count(nfetches, fetches, "fetches"));
-    for (int i = 0; i < nfetches; ++i) {
-        DTP_TRY(add_fetch(s, fetches[i].name, &r, &wanted[i]));
-        DTP_REQUIRE(fetches[i].data, NULL_ARG, "data of fetch '%s' is NULL", fetches[i].name);
-        fetch_data[i] = fetches[i].data;
-    }
-    for (int i = 0; i < nfeeds; ++i) feed_data[i] = feeds[i].data;
-    DTP_TRY(resolve_targets(s, ntargets, targets, &r));
-    DTP_TRY(seal(&r));
-    dtp_session_entry_t *e;
-    DTP_TRY(dtp_session_entry_get(s, &r, &e));
-    dnnl_tp_status_t status =
-        place_and_run(s, pool, e, nfeeds, r.feeds, feed_data, nfetches, wanted, fetch_data, o);
-    dtp_session_entry_release(e);
+    DTP_TRY(check_counts(nfeeds, feeds, nfetches, fetches, ntargets, targets));
+    DTP_TRY(dtp_call_open(s, &c, nfeeds, nfetches, ntargets));
+    dnnl_tp_status_t status = run_call(s, pool, &c, nfeeds, feeds, nfetches, fetches, ntargets, targets, o);
+    dtp_call_close(s, &c);
     return status;
 }
 
@@ -383,21 +421,18 @@ static dnnl_tp_status_t request_of(const struct dnnl_tp_callable *c, int num_thr
     return seal(r);
 }
 
-static dnnl_tp_status_t make_callable(dnnl_tp_callable_t *callable, dtp_session_t *s, int nfeeds,
-                                      const dnnl_tp_feed_t *feeds, int nfetches, const char *const *fetches,
-                                      int ntargets, const char *const *targets) {
-    dtp_request_t r;
-    int32_t wanted[DTP_SESSION_MAX_NAMES];
-    r.num_threads = s->pools[0].num_threads;
-    r.nfetches = r.ntargets = 0;
-    DTP_TRY(resolve_feeds(s, nfeeds, feeds, &r));
-    DTP_TRY(check_count(nfetches, fetches, "fetches"));
-    for (int i = 0; i < nfetches; ++i) DTP_TRY(add_fetch(s, fetches[i], &r, &wanted[i]));
-    DTP_TRY(resolve_targets(s, ntargets, targets, &r));
-    DTP_TRY(seal(&r));
+static dnnl_tp_status_t make_of_call(dnnl_tp_callable_t *callable, dtp_session_t *s, dtp_call_t *call,
+                                     int nfeeds, const dnnl_tp_feed_t *feeds, int nfetches,
+                                     const char *const *fetches, int ntargets, const char *const *targets) {
+    dtp_request_t *r = &call->r;
+    r->num_threads = s->pools[0].num_threads;
+    DTP_TRY(resolve_feeds(s, nfeeds, feeds, r));
+    for (int i = 0; i < nfetches; ++i) DTP_TRY(add_fetch(s, fetches[i], r, &call->wanted[i]));
+    DTP_TRY(resolve_targets(s, ntargets, targets, r));
+    DTP_TRY(seal(r));
     size_t head = dtp_round_up_size(sizeof(struct dnnl_tp_callable), DTP_CACHE_LINE);
     size_t ids = head + (size_t)nfeeds * sizeof(dnnl_tp_tensor_info_t);
-    size_t bytes = ids + (size_t)(nfeeds + nfetches + r.ntargets) * sizeof(int32_t);
+    size_t bytes = ids + (size_t)(nfeeds + nfetches + r->ntargets) * sizeof(int32_t);
     dnnl_tp_callable_t c = dtp_object_create(s->obj.allocator, bytes, DTP_OBJ_CALLABLE, callable_free);
     if (!c) return dtp_no_memory(bytes);
     c->session = dtp_object_retain(s);
@@ -407,18 +442,30 @@ static dnnl_tp_status_t make_callable(dnnl_tp_callable_t *callable, dtp_session_
     c->targets = c->fetches + nfetches;
     c->nfeeds = nfeeds;
     c->nfetches = nfetches;
-    c->ntargets = r.ntargets;
-    memcpy(c->feeds, r.feeds, (size_t)nfeeds * sizeof *c->feeds);
-    for (int i = 0; i < nfeeds; ++i) c->infos[i] = *r.infos[i];
-    memcpy(c->fetches, wanted, (size_t)nfetches * sizeof *c->fetches);
-    memcpy(c->targets, r.targets, (size_t)r.ntargets * sizeof *c->targets);
-    dnnl_tp_status_t status = dtp_session_entry_get(s, &r, &c->entry);
+    c->ntargets = r->ntargets;
+    memcpy(c->feeds, r->feeds, (size_t)nfeeds * sizeof *c->feeds);
+    for (int i = 0; i < nfeeds; ++i) c->infos[i] = *r->infos[i];
+    memcpy(c->fetches, call->wanted, (size_t)nfetches * sizeof *c->fetches);
+    memcpy(c->targets, r->targets, (size_t)r->ntargets * sizeof *c->targets);
+    dnnl_tp_status_t status = dtp_session_entry_get(s, r, &c->entry);
     if (status != dnnl_tp_success) {
         dtp_object_release(c);
         return status;
     }
     *callable = c;
     return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t make_callable(dnnl_tp_callable_t *callable, dtp_session_t *s, int nfeeds,
+                                      const dnnl_tp_feed_t *feeds, int nfetches, const char *const *fetches,
+                                      int ntargets, const char *const *targets) {
+    dtp_call_t call;
+    DTP_TRY(check_counts(nfeeds, feeds, nfetches, fetches, ntargets, targets));
+    DTP_TRY(dtp_call_open(s, &call, nfeeds, nfetches, ntargets));
+    dnnl_tp_status_t status =
+        make_of_call(callable, s, &call, nfeeds, feeds, nfetches, fetches, ntargets, targets);
+    dtp_call_close(s, &call);
+    return status;
 }
 
 dnnl_tp_status_t dnnl_tp_session_make_callable(dnnl_tp_callable_t *callable, dnnl_tp_session_t session,
@@ -444,21 +491,30 @@ dnnl_tp_status_t dnnl_tp_callable_query(dnnl_tp_callable_t callable, int fetch, 
     return dnnl_tp_success;
 }
 
+static dnnl_tp_status_t run_callable(dnnl_tp_callable_t c, dtp_session_pool_t *pool, dtp_call_t *call,
+                                     const void *const *in, void *const *out,
+                                     const dnnl_tp_session_run_opts_t *o) {
+    dtp_session_entry_t *e = c->entry, *other = NULL;
+    if (pool->num_threads != e->num_threads) {
+        DTP_TRY(request_of(c, pool->num_threads, &call->r));
+        DTP_TRY(dtp_session_entry_get(c->session, &call->r, &other));
+        e = other;
+    }
+    dnnl_tp_status_t status =
+        place_and_run(c->session, pool, e, c->nfeeds, c->feeds, in, c->nfetches, c->fetches, out, call, o);
+    dtp_session_entry_release(other);
+    return status;
+}
+
 static dnnl_tp_status_t callable_run(dnnl_tp_callable_t c, const void *const *in, void *const *out,
                                      const dnnl_tp_session_run_opts_t *o) {
     dtp_session_pool_t *pool;
+    dtp_call_t call;
     DTP_TRY(choose_pool(c->session, o, &pool));
     for (int i = 0; i < c->nfetches; ++i) DTP_REQUIRE(out[i], NULL_ARG, "fetch %d is NULL", i);
-    if (pool->num_threads == c->entry->num_threads)
-        return place_and_run(c->session, pool, c->entry, c->nfeeds, c->feeds, in, c->nfetches, c->fetches,
-                             out, o);
-    dtp_request_t r;
-    DTP_TRY(request_of(c, pool->num_threads, &r));
-    dtp_session_entry_t *e;
-    DTP_TRY(dtp_session_entry_get(c->session, &r, &e));
-    dnnl_tp_status_t status =
-        place_and_run(c->session, pool, e, c->nfeeds, c->feeds, in, c->nfetches, c->fetches, out, o);
-    dtp_session_entry_release(e);
+    DTP_TRY(dtp_call_open(c->session, &call, c->nfeeds, c->nfetches, c->ntargets));
+    dnnl_tp_status_t status = run_callable(c, pool, &call, in, out, o);
+    dtp_call_close(c->session, &call);
     return status;
 }
 

@@ -27,14 +27,29 @@ static inline int64_t dtp_session_none(void) {
     return (int64_t)atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed) << 32;
 }
 
-/* What the names of one run mean, in the order of the run. */
+/* What the names of one run mean, in the order of the run; the lists have room for all names. */
 typedef struct {
     int nfeeds, nfetches, ntargets, num_threads;
     uint64_t hash; /* the same for every order */
-    int32_t feeds[DTP_SESSION_MAX_NAMES], fetches[DTP_SESSION_MAX_NAMES], targets[DTP_SESSION_MAX_NAMES];
-    const dnnl_tp_tensor_info_t *infos[DTP_SESSION_MAX_NAMES]; /* of the feeds */
-    const void *values[DTP_SESSION_MAX_NAMES];                 /* of feeds that shapes come from; NULL */
+    int32_t *feeds, *fetches, *targets;
+    const dnnl_tp_tensor_info_t **infos; /* of the feeds */
+    const void **values;                 /* of feeds that shapes come from; NULL */
 } dtp_request_t;
+
+/* What one call knows of its names, and its pointers in the order of the executable. The lists of a
+ * call with few names are on its stack, those of others in memory that the session keeps (call.c). */
+typedef struct dtp_call_memory {
+    struct dtp_call_memory *next;
+    size_t bytes; /* of the lists, which lie behind */
+} dtp_call_memory_t;
+typedef struct {
+    dtp_request_t r;
+    int32_t *wanted; /* fetches, as given */
+    const void **feed_data;
+    void **fetch_data, **in, **out;
+    dtp_call_memory_t *more;
+    _Alignas(DTP_CACHE_LINE) char few[1024];
+} dtp_call_t;
 
 /* One executable and what it was made for; the lists are sorted and have no value twice. */
 typedef struct dtp_session_entry {
@@ -86,10 +101,12 @@ struct dnnl_tp_session {
 
     _Alignas(DTP_NO_SHARE) _Atomic int64_t active;
     _Atomic uint32_t closers_wake_word;
+    _Atomic bool given_away; /* who leaves last drops the program's reference */
     _Atomic uint64_t runs, clock;
-    _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* buckets, counts */
+    _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* all that follows */
     int nentries;
     uint64_t compilations, evictions;
+    dtp_call_memory_t *call_memory; /* that no call uses now */
     dtp_session_entry_t *bucket[DTP_SESSION_BUCKETS];
 };
 typedef struct dnnl_tp_session dtp_session_t;
@@ -102,6 +119,12 @@ struct dnnl_tp_callable {
     dnnl_tp_tensor_info_t *infos;
     dtp_session_entry_t *entry; /* of the session's pool 0; a user */
 };
+
+/* call.c. Room for so many names; close follows success. */
+dnnl_tp_status_t dtp_call_open(dtp_session_t *session, dtp_call_t *call, int nfeeds, int nfetches,
+                               int ntargets);
+void dtp_call_close(dtp_session_t *session, dtp_call_t *call);
+void dtp_call_memory_free(dtp_session_t *session);
 
 /* cache.c. The value of "name" or "name:i". */
 dnnl_tp_status_t dtp_session_names_init(dtp_session_t *session);

@@ -456,15 +456,94 @@ static void many_threads_share_a_small_cache(void **state) {
     world_end(&w);
 }
 
+/* However many names a run has, it takes little stack: sessions run inside closures of other
+ * sessions, and on threads with small stacks. */
+static const char *stack_top;
+static long depth;
+static dnnl_tp_status_t note_depth(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                                   int nout, const dnnl_tp_host_arg_t *out) {
+    const char here = 0, *volatile at = &here;
+    (void)arg, (void)stop, (void)nin, (void)in, (void)nout;
+    depth = (long)(stack_top - at);
+    *(float *)out[0].data = 1;
+    return dnnl_tp_success;
+}
+static void names_take_no_stack(void **state) {
+    (void)state;
+    enum { MOST = 1000, MOST_STACK = 24 << 10 };
+    static char name[2][MOST][8];
+    static float in[MOST], out[MOST + 1];
+    static dnnl_tp_feed_t feed[MOST];
+    static dnnl_tp_fetch_t fetch[MOST + 1];
+    static const char *fetched[MOST + 1], *target[MOST];
+    static const void *ins[MOST];
+    static void *outs[MOST + 1];
+    const dnnl_tp_tensor_info_t scalar = {.data_type = dnnl_tp_f32};
+    dnnl_tp_engine_t engine;
+    dnnl_tp_graph_t g;
+    dnnl_tp_session_t s;
+    dnnl_tp_value_t v;
+    OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    for (int i = 0; i < MOST; ++i) {
+        snprintf(name[0][i], sizeof name[0][i], "i%d", i);
+        snprintf(name[1][i], sizeof name[1][i], "o%d", i);
+        OK(dnnl_tp_graph_input(g, &v, name[0][i], dnnl_tp_f32, 0, NULL));
+        OK(dnnl_tp_graph_op(g, dnnl_tp_op_abs, name[1][i], 1, &v, 0, NULL, 1, &v));
+        feed[i] = (dnnl_tp_feed_t){name[0][i], NULL, &in[i]};
+        fetch[i] = (dnnl_tp_fetch_t){name[1][i], &out[i]};
+        fetched[i] = target[i] = name[1][i];
+    }
+    OK(dnnl_tp_graph_host(g, note_depth, NULL, NULL, 0, "depth", 0, NULL, 1, &scalar, &v));
+    const dnnl_tp_session_opts_t o = {.struct_size = sizeof o, .per_session_threads = 1, .num_threads = 1};
+    OK(dnnl_tp_session_create(&s, g, engine, &o));
+    const dnnl_tp_session_run_opts_t here = {.struct_size = sizeof here,
+                                             .pool_index = DNNL_TP_SESSION_CALLER};
+    for (int n = 1; n <= MOST; n *= 10) {
+        fetch[n] = (dnnl_tp_fetch_t){"depth", &out[n]};
+        fetched[n] = "depth";
+        dnnl_tp_callable_t c;
+        OK(dnnl_tp_session_make_callable(&c, s, n, feed, n + 1, fetched, n, target));
+        for (int round = 0; round < 3; ++round) {
+            int64_t before = allocator.total;
+            for (int by_names = 0; by_names < 2; ++by_names) {
+                const char top = 0;
+                for (int i = 0; i <= n; ++i) outs[i] = &out[i], out[i] = -1;
+                for (int i = 0; i < n; ++i) ins[i] = &in[i], in[i] = (float)(-i - round);
+                stack_top = &top;
+                depth = 0;
+                if (by_names) OK(dnnl_tp_session_run(s, n, feed, n + 1, fetch, n, target, &here));
+                else OK(dnnl_tp_callable_run(c, ins, outs, &here));
+                for (int i = 0; i < n; ++i) assert_true(out[i] == (float)(i + round));
+                assert_true(out[n] == 1);
+                assert_in_range(depth, 1, MOST_STACK);
+            }
+            if (round) assert_int_equal(allocator.total, before);
+        }
+        OK(dnnl_tp_callable_destroy(c));
+        fetch[n] = (dnnl_tp_fetch_t){name[1][n < MOST ? n : 0], &out[n]};
+        fetched[n] = name[1][n < MOST ? n : 0];
+    }
+    OK(dnnl_tp_session_destroy(s));
+    dnnl_tp_graph_destroy(g);
+    dnnl_tp_engine_destroy(engine);
+}
+
 int main(void) {
     test_allocator_init(&allocator);
     if (dnnl_tp_set_allocator(&allocator.iface)) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(anything_can_be_fed_and_fetched),  cmocka_unit_test(names_are_checked),
-        cmocka_unit_test(one_executable_serves_all_orders), cmocka_unit_test(the_least_recently_used_goes),
-        cmocka_unit_test(pools_are_chosen_by_index),        cmocka_unit_test(a_timeout_ends_a_run),
-        cmocka_unit_test(closing_ends_what_runs),           cmocka_unit_test(callables_need_no_names),
-        cmocka_unit_test(many_threads_share_a_small_cache), cmocka_unit_test(memory_may_end_anywhere),
+        cmocka_unit_test(anything_can_be_fed_and_fetched),
+        cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(one_executable_serves_all_orders),
+        cmocka_unit_test(the_least_recently_used_goes),
+        cmocka_unit_test(pools_are_chosen_by_index),
+        cmocka_unit_test(a_timeout_ends_a_run),
+        cmocka_unit_test(closing_ends_what_runs),
+        cmocka_unit_test(callables_need_no_names),
+        cmocka_unit_test(many_threads_share_a_small_cache),
+        cmocka_unit_test(memory_may_end_anywhere),
+        cmocka_unit_test(names_take_no_stack),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed ? failed : !test_becomes(&allocator.live, 0);
