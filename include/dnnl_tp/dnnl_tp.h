@@ -331,6 +331,16 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream);
  *     After an error the stream stays valid. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream);
 
+/** Gives a stream away: the stream ends when it is idle, at once or on the thread that ends its
+ * last work. The call does not wait, so the last owner of a stream may drop it inside the work of
+ * the stream. Events of the stream stay valid. On GPUs the call is dnnl_tp_stream_destroy().
+ * Thread-compatible.
+ *
+ * @param stream NULL or a stream that no thread uses from now on
+ * @return success; on GPUs would_deadlock (called from a callback of the driver): the stream stays
+ *     valid. */
+DNNL_TP_API dnnl_tp_status_t dnnl_tp_stream_give_away(dnnl_tp_stream_t stream);
+
 /* ---- Executing ------------------------------------------------------------------------------- */
 
 /** Runs a primitive on a stream. On a synchronous stream the work is done when the call returns; on

@@ -313,8 +313,19 @@ inline bool sync(const engine &e, std::int64_t timeout_ns = -1) {
     return detail::in_time(dnnl_tp_sync_engine(e.get(), timeout_ns));
 }
 
-/** An in-order queue on an engine. Several threads may use one stream at the same time. */
-class stream : public detail::handle<dnnl_tp_stream_t, dnnl_tp_stream_destroy> {
+namespace detail {
+/** Also inside running work, where the last copy of a handle may be destroyed. */
+inline dnnl_tp_status_t end_stream(dnnl_tp_stream_t s) {
+    const dnnl_tp_status_t status = dnnl_tp_stream_destroy(s);
+    return status == dnnl_tp_would_deadlock ? dnnl_tp_stream_give_away(s) : status;
+}
+} // namespace detail
+
+/** An in-order queue on an engine. Several threads may use one stream at the same time. The
+ * destructor of the last copy waits until the stream is idle. Inside running work, for example in a
+ * callback that owns a copy until the work is done, it does not wait, and the stream ends when it
+ * is idle. */
+class stream : public detail::handle<dnnl_tp_stream_t, detail::end_stream> {
   public:
     using handle::handle;
     /** Flags of a stream. */

@@ -308,6 +308,90 @@ void test_service(void **) {
 }
 
 #if DNNL_TP_WITH_THREADPOOL
+/* The last copy of a stream goes in the callback that kept it until its work was done: the stream
+ * ends, and lets its pool go. */
+void test_last_copy_in_a_callback(void **) {
+    struct counts {
+        int calls = 0, released = 0;
+    } n;
+    dnnl_tp_threadpool_iface_t pool = {};
+    pool.struct_size = sizeof pool;
+    pool.ctx = &n;
+    pool.get_num_threads = [](void *) { return 2; };
+    pool.schedule = [](void *ctx, void *, dnnl_tp_task_fn_t, void *) {
+        return ++static_cast<counts *>(ctx)->calls; /* refuses: the thread that signals does the work */
+    };
+    pool.release = [](void *ctx) { ++static_cast<counts *>(ctx)->released; };
+    const t::engine e(dnnl_tp_cpu, 0);
+    for (int k = 0; k < 3; ++k) {
+        n = {};
+        t::stream_attr attr(pool);
+        attr.set_async(true);
+        t::stream s(e, attr);
+        attr = t::stream_attr(nullptr);
+        t::event gate = t::event::host(e);
+        s.wait_event(gate);
+        t::event done = s.record_event();
+        int called = 0;
+        done.on_complete([copy = s, &called](dnnl_tp_status_t) { ++called; });
+        if (k == 1) done.on_complete([copy = s, &called](dnnl_tp_status_t) { ++called; });
+        if (k == 2) done = t::event(); /* nobody can ask for it any more */
+        s = t::stream();
+        assert_int_equal(n.released, 0);
+        gate.signal();
+        if (k < 2) done.wait();
+        assert_int_equal(called, k == 1 ? 2 : 1);
+        assert_int_equal(n.released, 1);
+    }
+}
+#endif
+
+/* The last copies of a session go inside one of its runs: that ends, as cancelled, and the session
+ * with it. */
+void test_last_copy_in_a_run(void **) {
+    struct owner {
+        t::session session;
+        int dropped = 0, freed = 0;
+    } o;
+    const t::engine e(dnnl_tp_cpu, 0);
+    for (int copies = 1; copies < 3; ++copies) {
+        dnnl_tp_session_t raw = nullptr;
+        {
+            t::graph g(dnnl_tp_cpu);
+            dnnl_tp_tensor_info_t info = {};
+            info.data_type = dnnl_tp_f32;
+            dnnl_tp_value_t v = 0;
+            t::check(dnnl_tp_graph_host(
+                g.get(),
+                [](void *arg, const volatile int *, int, const dnnl_tp_host_arg_t *, int,
+                   const dnnl_tp_host_arg_t *) {
+                    owner *mine = static_cast<owner *>(arg);
+                    mine->session = t::session();
+                    ++mine->dropped;
+                    return dnnl_tp_success;
+                },
+                &o, [](void *arg) { ++static_cast<owner *>(arg)->freed; }, 0, "drops", 0, nullptr, 1,
+                &info, &v));
+            dnnl_tp_session_opts_t opts = {};
+            opts.struct_size = sizeof opts;
+            opts.per_session_threads = 1;
+            opts.num_threads = 1;
+            o.session = t::session(g, e, &opts);
+            raw = o.session.get();
+        }
+        const t::session second = copies == 2 ? o.session : t::session();
+        const int freed = o.freed;
+        float out = 0;
+        const dnnl_tp_fetch_t fetch = {"drops", &out};
+        const dnnl_tp_status_t status = dnnl_tp_session_run(raw, 0, nullptr, 1, &fetch, 0, nullptr, nullptr);
+        assert_int_equal(status, copies == 2 ? dnnl_tp_success : dnnl_tp_cancelled);
+        assert_int_equal(o.dropped, copies);
+        assert_int_equal(o.freed - freed, copies == 2 ? 0 : 1); /* the graph, by the session alone */
+    }
+    assert_int_equal(o.freed, 2);
+}
+
+#if DNNL_TP_WITH_THREADPOOL
 struct serial_pool : t::threadpool_interop::threadpool_iface {
     int loops = 0;
     int get_num_threads() const override { return 2; }
@@ -361,7 +445,9 @@ int main() {
         cmocka_unit_test(test_execute_forms),
         cmocka_unit_test(test_both_forms_of_enumerators),
         cmocka_unit_test(test_service),
+        cmocka_unit_test(test_last_copy_in_a_run),
 #if DNNL_TP_WITH_THREADPOOL
+        cmocka_unit_test(test_last_copy_in_a_callback),
         cmocka_unit_test(test_interop),
 #endif
     };

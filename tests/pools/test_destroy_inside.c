@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include "common/base/object.h"
+#include "common/primitive/engine.h"
+#include "dnnl_tp/dnnl_tp_event.h"
 #include "support/check.h"
 #include "support/hostile_pools.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
+#include "threading/base/parallel.h"
 
 enum { N = 64 };
 static dnnl_tp_primitive_t add;
@@ -156,6 +159,126 @@ static void below_each_other(void **state) {
     }
 }
 
+/* ---- Streams that are given away --------------------------------------------------------------------- */
+
+/* A callback of the stream's own work, with work behind it, gives the stream away, and the engine,
+ * which the stream alone has then: everything is done, in order, and then nothing is left of the
+ * stream, its engine and its pool. */
+typedef struct {
+    dnnl_tp_stream_t stream;
+    dnnl_tp_engine_t engine; /* its, or NULL */
+    dnnl_tp_status_t destroy, give_away;
+} given_t;
+static void give_away(void *arg, dnnl_tp_status_t status) {
+    given_t *g = arg;
+    (void)status;
+    g->destroy = dnnl_tp_stream_destroy(g->stream);
+    if (g->destroy == dnnl_tp_would_deadlock) g->give_away = dnnl_tp_stream_give_away(g->stream);
+    dnnl_tp_engine_destroy(g->engine);
+}
+static void soon_alive(int64_t live) { /* the thread that ended the last item has some steps left */
+    for (int i = 0; i < 20000 && dtp_object_live() != live; ++i) usleep(100);
+    assert_int_equal(dtp_object_live(), live);
+}
+/* by_event: this thread waits for an event behind the work; else for all streams. */
+static void given_away_on(const dnnl_tp_threadpool_iface_t *pool, bool by_event, bool fails) {
+    enum { BEHIND = 3 };
+    const int64_t live = dtp_object_live();
+    float *x = calloc(2 * N, sizeof *x), *y = x + N;
+    given_t g = {.stream = NULL};
+    CHECK_OK(dnnl_tp_engine_create(&g.engine, dnnl_tp_cpu, 0));
+    dnnl_tp_primitive_t step = test_linear(g.engine, N, 1, 1);
+    dnnl_tp_event_t gate = test_host_event(), last = NULL;
+    g.stream = test_stream(g.engine, pool, 1, 0);
+    CHECK_OK(dnnl_tp_stream_wait_event(g.stream, gate));
+    CHECK_OK(test_step(step, g.stream, x));
+    dnnl_tp_event_t event = test_record(g.stream);
+    for (int i = 0; i < BEHIND; ++i) CHECK_OK(test_step(step, g.stream, y));
+    if (by_event) last = test_record(g.stream);
+    CHECK_OK(dnnl_tp_event_on_complete(event, give_away, &g));
+    dnnl_tp_event_destroy(event);
+    dnnl_tp_primitive_destroy(step);
+    CHECK_OK(dnnl_tp_event_signal(gate, fails ? dnnl_tp_runtime_error : dnnl_tp_success));
+    dnnl_tp_event_destroy(gate);
+    if (by_event) {
+        dnnl_tp_status_t result;
+        CHECK_OK(dnnl_tp_event_wait(last, -1, &result));
+        assert_int_equal(result, fails ? dnnl_tp_runtime_error : dnnl_tp_success);
+        dnnl_tp_event_destroy(last);
+    } else { /* which may have ended by now */
+        const dnnl_tp_status_t status = dnnl_tp_sync_devices(-1);
+        assert_true(status == dnnl_tp_success || (fails && status == dnnl_tp_runtime_error));
+    }
+    soon_alive(live);
+    assert_int_equal(g.destroy, dnnl_tp_would_deadlock);
+    CHECK_OK(g.give_away);
+    if (fails) assert_true(x[0] == 0 && y[0] == 0);
+    else assert_true(x[0] == 1 && x[N - 1] == 1 && y[0] == BEHIND && y[N - 1] == BEHIND);
+    free(x);
+}
+static void given_away(void **state) {
+    (void)state;
+    enum { WAYS = 4, TIMES = 3 };
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(0));
+    for (int kind = 0; kind < POOL_KINDS; ++kind)
+        for (int i = 0; i < WAYS * TIMES; ++i) {
+            hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 2);
+            dnnl_tp_threadpool_stats_t stats = {.struct_size = sizeof stats};
+            watchdog(110, NULL);
+            given_away_on(hostile_pool_iface(pool), i & 1, i & 2);
+            hostile_pool_unstall(pool);
+            CHECK_OK(dnnl_tp_threadpool_quiesce(hostile_pool_iface(pool), -1));
+            CHECK_STATUS(dnnl_tp_threadpool_query(hostile_pool_iface(pool), &stats),
+                         dnnl_tp_invalid_arguments); /* nothing uses it */
+            hostile_pool_destroy(pool);
+        }
+    for (int i = 0; i < 2 * WAYS * TIMES; ++i) {
+        dnnl_tp_threadpool_t pool = test_pool(1 + i / WAYS % 2);
+        given_away_on(test_pool_iface(pool), i & 1, i & 2);
+        dnnl_tp_threadpool_destroy(pool);
+    }
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(1024));
+}
+
+/* An idle stream, a synchronous one, and one inside a run on it: its calls return, then it ends. */
+static void give_in_run(void *arg, const dtp_parallel_t *par) {
+    given_t *g = arg;
+    (void)par;
+    give_away(g, dnnl_tp_success);
+}
+static void given_away_elsewhere(void **state) {
+    (void)state;
+    dnnl_tp_threadpool_t pool = test_pool(2);
+    const int64_t live = dtp_object_live();
+    CHECK_OK(dnnl_tp_stream_give_away(NULL));
+    for (int async = 0; async < 2; ++async) {
+        float x[N] = {0};
+        dnnl_tp_stream_t stream = test_stream(test_engine, test_pool_iface(pool), async, 0);
+        CHECK_OK(test_step(add, stream, x));
+        CHECK_OK(dnnl_tp_stream_wait(stream));
+        CHECK_OK(dnnl_tp_stream_give_away(stream));
+        soon_alive(live);
+        given_t g = {.stream = test_stream(test_engine, test_pool_iface(pool), async, 0)};
+        CHECK_OK(test_step(add, g.stream, x));
+        CHECK_OK(g.stream->v->run(g.stream, 2, 0, NULL, give_in_run, &g));
+        assert_int_equal(g.destroy, dnnl_tp_would_deadlock);
+        CHECK_OK(g.give_away);
+        soon_alive(live);
+        /* Not from inside, with work in flight: this thread does not wait. */
+        dnnl_tp_event_t gate = test_host_event();
+        stream = test_stream(test_engine, test_pool_iface(pool), 1, 0);
+        CHECK_OK(dnnl_tp_stream_wait_event(stream, gate));
+        CHECK_OK(test_step(add, stream, x));
+        CHECK_OK(dnnl_tp_stream_give_away(stream));
+        assert_true(x[0] == 2);
+        CHECK_OK(dnnl_tp_event_signal(gate, dnnl_tp_success));
+        dnnl_tp_event_destroy(gate);
+        soon_alive(live);
+        assert_true(x[0] == 3);
+    }
+    dnnl_tp_threadpool_destroy(pool);
+}
+
 /* ---- Pools ------------------------------------------------------------------------------------------- */
 
 #if DNNL_TP_CPU_RUNTIME == DNNL_TP_RUNTIME_THREADPOOL
@@ -229,6 +352,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(below_who_waits),
         cmocka_unit_test(below_each_other),
+        cmocka_unit_test(given_away),
+        cmocka_unit_test(given_away_elsewhere),
 #if DNNL_TP_CPU_RUNTIME == DNNL_TP_RUNTIME_THREADPOOL
         cmocka_unit_test(pools_end_each_other),
 #endif

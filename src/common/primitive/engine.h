@@ -179,6 +179,9 @@ typedef struct dtp_stream_vtbl {
     dnnl_tp_status_t (*set_pool)(dnnl_tp_stream_t stream, const dtp_stream_attr_t *attr);
     /* Drains and drops the caller's reference; would_deadlock from inside own work. */
     dnnl_tp_status_t (*close)(dnnl_tp_stream_t stream);
+    /* Drops the caller's reference, and ends the stream when it is idle; never waits. NULL: the
+     * stream can only be closed. */
+    void (*give_away)(dnnl_tp_stream_t stream);
     /* A run of a graph: waits for earlier items, then calls fn as dtp_pool_run does, with at most num_threads
      * threads of the stream; the stream counts as busy meanwhile. Once share is over no wait goes on, and fn is
      * not called. */

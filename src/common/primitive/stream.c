@@ -79,3 +79,11 @@ dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream) {
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     DTP_RETURN(stream->v->close(stream));
 }
+
+dnnl_tp_status_t dnnl_tp_stream_give_away(dnnl_tp_stream_t stream) {
+    if (!stream) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    if (!stream->v->give_away) DTP_RETURN(stream->v->close(stream));
+    stream->v->give_away(stream);
+    return dnnl_tp_success;
+}

@@ -22,6 +22,38 @@ const dtp_parallel_t *dtp_cpu_stream_fewer(const dtp_cpu_stream_t *s, int num_th
     return own;
 }
 
+static void stream_drained(void *stream) {
+    ((dtp_cpu_stream_t *)stream)->queue = NULL;
+    dtp_object_release(stream);
+}
+
+/* Ends a stream that was given away, once. While a thread is inside it does nothing: that thread
+ * ends the stream when it leaves. */
+static void end_given_away(dtp_cpu_stream_t *s) {
+    if (dtp_seats_close(&s->seats) != dnnl_tp_success) return;
+    if (!s->queue) stream_drained(s);
+    else dtp_queue_close_later(s->queue, stream_drained, s);
+}
+
+static __attribute__((cold, noinline)) void leave_given_away(dtp_cpu_stream_t *s, dtp_seat_t *seat) {
+    dtp_object_retain(s); /* another thread may end it meanwhile */
+    dtp_seat_leave(seat);
+    end_given_away(s);
+    dtp_object_release(s);
+}
+
+/* What a call did may have given the stream away: then this thread sees it before it leaves. */
+static inline void leave(dtp_cpu_stream_t *s, dtp_seat_t *seat) {
+    if (DTP_LIKELY(!DTP_LOAD(&s->given_away, acquire))) dtp_seat_leave(seat);
+    else leave_given_away(s, seat);
+}
+
+static void cpu_stream_give_away(dnnl_tp_stream_t stream) {
+    dtp_cpu_stream_t *s = (dtp_cpu_stream_t *)stream;
+    DTP_STORE(&s->given_away, true, seq_cst);
+    end_given_away(s);
+}
+
 /* ---- Synchronous ------------------------------------------------------------------------------------- */
 
 /* Runs a primitive that the stream's trace records. */
@@ -62,7 +94,7 @@ static dnnl_tp_status_t cpu_stream_execute(dnnl_tp_stream_t stream, const dtp_pr
                          : dtp_primitive_run(primitive, par, ptrs, mds, scratch, -1);
         }
     }
-    dtp_seat_leave(seat);
+    leave(s, seat);
     return status;
 }
 
@@ -108,7 +140,7 @@ static dnnl_tp_status_t cpu_stream_submit_run(dnnl_tp_stream_t stream, const dtp
             *event = NULL;
         }
     }
-    dtp_seat_leave(seat);
+    leave(s, seat);
     return status;
 }
 
@@ -130,7 +162,7 @@ static dnnl_tp_status_t cpu_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp
     } else {
         status = dtp_queue_record(s->queue, event);
     }
-    dtp_seat_leave(seat);
+    leave(s, seat);
     return status;
 }
 
@@ -139,7 +171,7 @@ static dnnl_tp_status_t cpu_stream_wait_event(dnnl_tp_stream_t stream, dnnl_tp_e
     dtp_seat_t *seat;
     DTP_TRY(dtp_cpu_stream_enter(s, &seat));
     dnnl_tp_status_t status = s->queue ? dtp_cpu_submit_wait(s, event) : dnnl_tp_event_wait(event, -1, NULL);
-    dtp_seat_leave(seat);
+    leave(s, seat);
     return status;
 }
 
@@ -148,7 +180,7 @@ static dnnl_tp_status_t cpu_stream_reset(dnnl_tp_stream_t stream) {
     dtp_seat_t *seat;
     DTP_TRY(dtp_cpu_stream_enter(s, &seat));
     if (s->queue) dtp_queue_reset(s->queue);
-    dtp_seat_leave(seat);
+    leave(s, seat);
     return dnnl_tp_success;
 }
 
@@ -198,10 +230,6 @@ static void cpu_stream_destroy(dtp_object_t *object) {
     dtp_object_release(s->base.engine);
 }
 
-static void stream_drained(void *stream) {
-    ((dtp_cpu_stream_t *)stream)->queue = NULL;
-    dtp_object_release(stream);
-}
 static dnnl_tp_status_t cpu_stream_close(dnnl_tp_stream_t stream) {
     dtp_cpu_stream_t *s = (dtp_cpu_stream_t *)stream;
     DTP_TRY(dtp_seats_close(&s->seats));
@@ -279,7 +307,7 @@ static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
     dnnl_tp_status_t status =
         s->queue ? run_in_order(s, num_threads, priority, share, fn, arg)
                  : dtp_pool_run_share(s->par.pool, num_threads, run_flags(stream), priority, share, fn, arg);
-    dtp_seat_leave(seat);
+    leave(s, seat);
     return status;
 }
 
@@ -287,6 +315,7 @@ static const dtp_stream_vtbl_t cpu_stream_vtbl = {.execute = cpu_stream_execute,
                                                   .wait = cpu_stream_wait,
                                                   .set_pool = cpu_stream_set_pool,
                                                   .close = cpu_stream_close,
+                                                  .give_away = cpu_stream_give_away,
                                                   .run = cpu_stream_run,
                                                   .submit_run = cpu_stream_submit_run,
                                                   .record_event = cpu_stream_record_event,

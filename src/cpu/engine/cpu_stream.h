@@ -39,6 +39,7 @@ typedef struct {
     struct cpu_block *free;
     struct cpu_run_block *free_runs;
     dtp_seats_t seats;
+    _Atomic bool given_away; /* who leaves its last seat ends it */
 } dtp_cpu_stream_t;
 
 static inline dnnl_tp_status_t dtp_cpu_stream_enter(dtp_cpu_stream_t *s, dtp_seat_t **seat) {

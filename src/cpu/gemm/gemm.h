@@ -95,8 +95,8 @@ typedef struct {
     enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
     bool along_rows; /* few rows of a large row-major B: the next strip is prefetched */
     bool b_copy;     /* the first row block of a strip packs it */
-    bool prefetch_a; /* dense rows beyond the second-level cache: the first strip fetches them */
-    bool stream_c;   /* whole lines of C go past the caches, where they begin at lines */
+    bool prefetch_a;      /* dense rows beyond the second-level cache: the first strip fetches them */
+    bool stream_c;       /* whole lines of C go past the caches, where they begin at lines */
     int nv;          /* column panels per strip */
     bool half;       /* the last column panel, of which half is empty, and the one before are a strip */
     int64_t a_bytes, b_bytes; /* of a slot's scratch; then the tile */
@@ -105,12 +105,6 @@ typedef struct {
     int64_t once_rows, once_nrest;
     dtp_ukr_args_t once_args; /* all but the addresses */
 } dtp_gemm_t;
-
-/* Whether so many rows are one tall block of nv column panels. */
-static inline bool dtp_gemm_tall(const dtp_ukr_set_t *ukr, int nv, int64_t rows) {
-    return rows > DTP_UKR_MAX_MR && rows <= DTP_UKR_TALL_ROWS && nv <= DTP_UKR_TALL_PANELS &&
-           ukr->tall[nv][rows];
-}
 
 /* K-steps of a pass over k of them; the last one may have less. */
 static inline int64_t dtp_gemm_pass(int64_t k) {

@@ -8,7 +8,6 @@
 enum {
     PLAIN_ROWS = 128, /* up to here row-major B is read in place */
     PAGE_BYTES = 4096,
-    ODD_PANELS = 8,      /* with more a narrow last strip costs little */
     FEW_BLOCKS = 3,      /* row blocks for which B is read along its rows */
     B_BYTES_PER_NS = 60, /* of one core, from the shared cache */
     ALONE_NS = 2000,     /* not worth a second thread */
@@ -46,9 +45,6 @@ static int gemm_strip_width(const dtp_gemm_t *g, int64_t m, int64_t npanels) {
         /* Strips divide the wide column panels. Tiles of less than four rows are for products that have no more. */
         nv = DTP_GEMM_WIDE / DTP_UKR_PANEL;
         while (nv > 1 && ukr->max_mr[nv] < dtp_min64(m, 4)) nv /= 2;
-    } else if (g->b_form == DTP_GEMM_B_PACKED && dtp_gemm_tall(ukr, DTP_UKR_TALL_PANELS, m) &&
-               (npanels % DTP_UKR_TALL_PANELS == 0 || npanels > ODD_PANELS)) {
-        nv = DTP_UKR_TALL_PANELS;
     } else if (ukr->max_nv > 1) {
         if (m <= ukr->max_mr[4]) nv = 4;
         else if (ukr->max_mr[3]) nv = npanels % 3 && npanels % 4 == 0 && m > 2 * ukr->max_mr[4] ? 4 : 3;
@@ -101,8 +97,8 @@ static void gemm_plan_once(dtp_gemm_t *g) {
     g->once_rows = high * mr;
     g->once_nrest = nblk - high;
     if (nblk > high) g->once_rest = g->ukr->tile[g->nv][mr - 1];
-    if (packed && dtp_gemm_tall(g->ukr, g->nv, g->m)) {
-        g->once = g->ukr->tall[g->nv][g->m];
+    if (packed && g->nv == 1 && g->m <= DTP_UKR_TALL_ROWS && g->ukr->tall[g->m]) {
+        g->once = g->ukr->tall[g->m];
         g->once_rest = NULL;
     }
     g->once_args = (dtp_ukr_args_t){.lda = g->sam,
@@ -185,11 +181,11 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     const double ns = (flops_ns > read_ns ? flops_ns : read_ns) + 1;
     const bool large_a = k * 4 > g->l2_bytes / m;
     g->prefetch_a = large_a && g->a_form == DTP_GEMM_A_DIRECT && g->b_form == DTP_GEMM_B_PACKED &&
-                    g->sam == k * 4 && g->kc >= k;
+               g->sam == k * 4 && g->kc >= k;
     g->stream_c = g->l3_bytes && dtp_exceeds_caches((double)m * (double)(k + n) * 4, g->l3_bytes) &&
-                  g->batches == 1 && !g->tiled && g->way == DTP_GEMM_TILES && g->kc >= k && !g->add_is_c &&
-                  !g->act && !(g->flags & DTP_UKR_C_BF16) && n % DTP_UKR_PANEL == 0 &&
-                  g->scm % DTP_CACHE_LINE == 0;
+              g->batches == 1 && !g->tiled && g->way == DTP_GEMM_TILES && g->kc >= k && !g->add_is_c &&
+              !g->act && !(g->flags & DTP_UKR_C_BF16) && n % DTP_UKR_PANEL == 0 &&
+              g->scm % DTP_CACHE_LINE == 0;
     g->mchunks = 1;
     if (g->num_threads > 1 && ns >= ALONE_NS) {
         /* Split rows too where strips alone do not share out evenly. */

@@ -35,16 +35,21 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
 void dtp_queue_release(dtp_queue_t *q) {
     if (DTP_SUB(&q->refs, 1, acq_rel) == 1) dtp_free(NULL, q);
 }
-/* Once closed nobody comes in, so that the last one out is one. */
+/* Once closed nobody comes in, so that one thread leaves last; if that thread ends the queue, others
+ * may come while somebody is inside. */
 bool dtp_queue_enter(dtp_queue_t *q) {
     int64_t inside = DTP_LOAD(&q->inside, relaxed);
-    while (!(inside & DTP_QUEUE_CLOSED))
+    while (!(inside & DTP_QUEUE_CLOSED) ||
+           (inside & DTP_QUEUE_LAST_ENDS && inside != (DTP_QUEUE_CLOSED | DTP_QUEUE_LAST_ENDS)))
         if (DTP_CAS_WEAK(&q->inside, &inside, inside + 1, acquire)) return true;
     return false;
 }
 
 /* Nobody is inside any more. */
 static void end_queue(dtp_queue_t *q) {
+#ifndef DTP_WITHOUT_SYNC
+    if (!dtp_queue_dead(q)) dtp_sync_remove(q);
+#endif
     if (q->head != &q->dummy) q->head->recycle(q->head);
     dtp_pool_release(q->rec);
     q->rec = NULL;
@@ -466,9 +471,6 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q, void (*closed)(void *arg), void
     if (!dtp_queue_dead(q)) {
         uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
         DTP_TRY(dtp_queue_wait_seq(q, seq, INT64_MAX));
-#ifndef DTP_WITHOUT_SYNC
-        dtp_sync_remove(q);
-#endif
         q->closed = closed;
         q->closed_arg = arg;
         int64_t inside = DTP_OR(&q->inside, DTP_QUEUE_CLOSED, acq_rel);
@@ -485,4 +487,12 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q, void (*closed)(void *arg), void
     }
     end_queue(q);
     return dnnl_tp_success;
+}
+
+void dtp_queue_close_later(dtp_queue_t *q, void (*closed)(void *arg), void *arg) {
+    q->closed = closed;
+    q->closed_arg = arg;
+    /* Of a parent's queue nobody leaves any more. */
+    if (dtp_queue_dead(q) || !DTP_OR(&q->inside, DTP_QUEUE_CLOSED | DTP_QUEUE_LAST_ENDS, acq_rel))
+        end_queue(q);
 }

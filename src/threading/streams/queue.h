@@ -69,8 +69,10 @@
  * Life. `inside` = items in flight + threads that help + CLOSED + LAST_ENDS; close drains, sets CLOSED, after
  * which nobody comes in, and waits until nobody is inside: then the queue ends, i.e. lets the record go. Inside
  * running work it may be the waiting thread itself that is inside, further up its stack; so there close sets
- * LAST_ENDS as well and returns: if somebody was inside then, the last one who leaves ends the queue. `refs`
- * keeps the memory: the owner, until the end, events, and threads that promised to look at the queue later
+ * LAST_ENDS as well and returns: if somebody was inside then, the last one who leaves ends the queue. A stream that is
+ * given away inside its own work sets both flags and does nothing else: its items are inside, and
+ * threads that serve them or wait for them come and go until the last item has left. `refs` keeps
+ * the memory: the owner, until the end, events, and threads that promised to look at the queue later
  * (queue_wait.c). */
 #ifndef DTP_THREADING_STREAMS_QUEUE_H
 #define DTP_THREADING_STREAMS_QUEUE_H
@@ -201,6 +203,9 @@ void dtp_queue_reset(dtp_queue_t *queue);
  * running work, when the last one has left that was still inside. would_deadlock from inside own work: then the
  * queue stays, and closed is not called. */
 dnnl_tp_status_t dtp_queue_close(dtp_queue_t *queue, void (*closed)(void *arg), void *arg);
+/* The same without a wait: the thread that leaves last, after the last item, lets go and calls
+ * closed; at once if nobody is inside. Nothing is submitted any more. */
+void dtp_queue_close_later(dtp_queue_t *queue, void (*closed)(void *arg), void *arg);
 static inline bool dtp_queue_dead(const dtp_queue_t *q) { return dtp_is_parents(q->fork_generation); }
 /* Runs the item whose turn it is, by who has the turn; true if more may run now. *clock_ns: when the item
  * before it ended, or 0. */
