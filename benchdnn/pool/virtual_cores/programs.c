@@ -284,6 +284,29 @@ static vc_program_t *make_while_window(int w, int32_t lo, int32_t hi) {
     return loop_of(24, w / 2 + 1, 8, lo, hi);
 }
 
+/* trips iterations that hand on a number and sleep beside each other, as many as the window. Iteration k begins when all
+ * up to k - window are complete. */
+static vc_program_t *make_while_free(int w, int32_t lo, int32_t hi) {
+    enum { TRIPS = 48, WINDOW = 8, NODES = 3 };
+    (void)w;
+    make_t m = begin(TRIPS, NODES, lo, hi, true);
+    dnnl_tp_graph_t g = m.p->graph, cond = region(g);
+    val_t zero = number_input(&m, 0), in = input(&m, cond), out;
+    val_t more = less(&m, cond, m.run, in, TRIPS);
+    dnnl_tp_graph_t body = region(cond);
+    val_t next = add_to(&m, body, m.run, in, 1, 1);
+    (void)host(&m, body, vc_sleep_node, (vc_node_t){.stride = 1}, m.run, in, &number, (lo + hi) / 2);
+    VC_OK(dnnl_tp_graph_while(g, NULL, cond, more, body, 1, &zero, &in, &next, WINDOW, &out));
+    VC_OK(dnnl_tp_graph_target(g, out));
+    dnnl_tp_graph_destroy(body);
+    dnnl_tp_graph_destroy(cond);
+    for (int k = 0; k < TRIPS; ++k) {
+        m.p->ns[k] = random_ns(&m);
+        for (int i = 0; i <= k - WINDOW; ++i) edge(&m, i, k);
+    }
+    return finish(&m);
+}
+
 /* f(n): a leaf sleeps; others call f(2n) and f(2n + 1), then sleep. */
 static vc_program_t *make_calls(int w, int32_t lo, int32_t hi) {
     enum { NODES = 5 }; /* the test, two numbers, an inner end and a leaf */
@@ -348,6 +371,7 @@ const vc_kind_t vc_kinds[] = {
     {"if/chain", make_if_chain},
     {"while/wide", make_while_wide},
     {"while/window8", make_while_window},
+    {"while/free8", make_while_free},
     {"calls", make_calls},
     {"loops_in/fan", make_fan_loops},
     {"loops_in/layers", make_layers_loops},

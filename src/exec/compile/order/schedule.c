@@ -28,7 +28,7 @@ typedef struct {
     unsigned options; /* DTP_SCHEDULE_* */
     double *end_of;   /* per buffer: when it is written */
     int *item_end;    /* per step: the last step of the item that begins here, if the interpreter runs it */
-    double *function; /* per scope: work, span */
+    double *region;   /* per function and loop (scope): work, span; work < 0: not analysed yet */
     /* Building. */
     dtp_dataflow_builder_t *builder;
     const dtp_orderings_t *o;
@@ -44,6 +44,7 @@ typedef struct {
 } cost_t;
 
 static double max(double a, double b) { return a > b ? a : b; }
+static double min(double a, double b) { return a < b ? a : b; }
 
 /* A closure's cost as its author said it, else a guess. */
 static double host_cost(const dtp_step_t *t, double guess) {
@@ -89,21 +90,59 @@ static cost_t analyse_if(const sched_t *s, int i, double base) {
     return (cost_t){max(a.work, b.work), max(a.end, b.end)};
 }
 
+/* Nothing that the steps from..to-1 write is there. */
+static void forget(const sched_t *s, int from, int to) {
+    for (int i = from; i < to; ++i) {
+        const dtp_step_t *t = s->l->steps[i];
+        for (int k = 0; k < t->nargs; ++k)
+            if (t->arg[k].buf >= 0 && t->arg[k].written) s->end_of[t->arg[k].buf] = 0.;
+    }
+}
+
+/* The loop of step i that starts at `start`; span is that of one iteration. How much later than its own ones an iteration
+ * finds its variables: two iterations beside each other, the second one with what the first one makes. The largest
+ * difference is never below what a long loop takes for each iteration. */
+static double carried_ns(const sched_t *s, int i, double start, double span) {
+    const dtp_lower_t *l = s->l;
+    const int end = l->steps[i]->other, scope = l->steps[end]->scope;
+    const dtp_step_t *next = l->steps[end - 1];
+    int var = 0;
+    while (var < l->nbufs && !(l->bufs[var].scope == scope && l->bufs[var].kind == DTP_BUF_VAR)) ++var;
+    for (int k = 0; k < next->nargs; ++k) s->end_of[var + k] = max(start, s->end_of[next->arg[k].buf]);
+    forget(s, i + 1, end);
+    (void)analyse(s, i + 1, end, start);
+    double most = 0.;
+    for (int k = 0; k < next->nargs; ++k) most = max(most, s->end_of[next->arg[k].buf] - s->end_of[var + k]);
+    for (int k = 0; k < next->nargs; ++k) s->end_of[var + k] = 0.;
+    return min(most, span);
+}
+
+/* A loop once: iterations overlap as far as its window, its variables and the threads allow. */
+static void analyse_loop(const sched_t *s, int i, double start) {
+    const dtp_lower_t *l = s->l;
+    const int end = l->steps[i]->other, scope = l->steps[end]->scope, window = l->scopes[scope].window;
+    const cost_t c = analyse(s, i + 1, end, start);
+    double span = c.end - start, later = span;
+    if (!is_force(s) && (c.work < small_ns || (window < 2 && c.work < worth * span)) &&
+        !have_pending(s, i, end))
+        s->item_end[i] = end;
+    if (s->item_end[i] >= 0) later = span = c.work;
+    else if (window > 1)
+        later = max(carried_ns(s, i, start, span), max(span / window, c.work / s->e->num_threads));
+    s->region[2 * scope] = TRIPS * c.work;
+    s->region[2 * scope + 1] = span + (TRIPS - 1) * later;
+}
+
 static cost_t analyse_while(const sched_t *s, int i, double base) {
     const dtp_lower_t *l = s->l;
-    const dtp_step_t *w = l->steps[i];
-    double start = ready(s, w, base);
-    for (int k = i; k < w->other; ++k) start = ready(s, l->steps[k], start);
-    cost_t c = analyse(s, i + 1, w->other, start);
-    double span = c.end - start;
-    int window = l->scopes[l->steps[w->other]->scope].window;
-    if (!is_force(s) && (c.work < small_ns || (window < 2 && c.work < worth * span)) &&
-        !have_pending(s, i, w->other))
-        s->item_end[i] = w->other;
-    if (s->item_end[i] >= 0) span = c.work;
-    double end = start + TRIPS * span;
-    written(s, l->steps[w->other], end);
-    return (cost_t){TRIPS * c.work, end};
+    const int end = l->steps[i]->other, scope = l->steps[end]->scope;
+    forget(s, i + 1, end);
+    double start = base;
+    for (int k = i; k < end; ++k) start = ready(s, l->steps[k], start);
+    if (s->region[2 * scope] < 0.) analyse_loop(s, i, start);
+    start += s->region[2 * scope + 1];
+    written(s, l->steps[end], start);
+    return (cost_t){s->region[2 * scope], start};
 }
 
 static cost_t analyse(const sched_t *s, int from, int to, double base) {
@@ -128,13 +167,14 @@ static cost_t analyse(const sched_t *s, int from, int to, double base) {
             c.end = start + c.work;
             for (int k = i; k <= last; ++k) written(s, l->steps[k], c.end);
         } else {
-            c.work = t->ctl == DTP_CTL_CALL ? s->function[2 * t->other]
+            c.work = t->ctl == DTP_CTL_CALL ? s->region[2 * t->other]
                      : t->ctl               ? 0.
                      : t->host              ? host_cost(t, host_worth_ns)
                                             : dtp_step_ns(t);
-            double span = t->ctl == DTP_CTL_CALL ? s->function[2 * t->other + 1] : c.work;
+            double span = t->ctl == DTP_CTL_CALL ? s->region[2 * t->other + 1] : c.work;
             if (c.work > wide_ns && t->op) span = c.work /= s->e->num_threads;
             c.end = ready(s, t, base) + span;
+            if (t->ctl == DTP_CTL_TEST) base = c.end; /* the body waits for its condition */
             written(s, t, c.end);
         }
         sum.work += c.work;
@@ -149,15 +189,17 @@ static cost_t analyse(const sched_t *s, int from, int to, double base) {
 static void analyse_functions(const sched_t *s) {
     enum { ROUNDS = 3 };
     const dtp_lower_t *l = s->l;
-    for (int i = 1; i < l->nscopes; ++i) s->function[2 * i] = s->function[2 * i + 1] = call_ns;
+    for (int i = 1; i < l->nscopes; ++i) s->region[2 * i] = s->region[2 * i + 1] = call_ns;
     for (int round = 0; round < ROUNDS; ++round) {
         for (int i = 0; i < l->nsteps; ++i) s->item_end[i] = -1;
+        for (int i = 1; i < l->nscopes; ++i)
+            if (!s->e->scopes[i].is_function) s->region[2 * i] = -1.;
         for (int i = 1; i < l->nscopes; ++i) {
             if (!s->e->scopes[i].is_function) continue;
             cost_t c = analyse(s, l->scopes[i].begin, l->scopes[i].end, 0.);
             s->e->scopes[i].by_counters = is_force(s) || s->e->may_pend || c.work >= worth * c.end;
-            s->function[2 * i] = max(c.work, call_ns);
-            s->function[2 * i + 1] = max(c.end, call_ns);
+            s->region[2 * i] = max(c.work, call_ns);
+            s->region[2 * i + 1] = max(c.end, call_ns);
         }
     }
     for (int i = 0; i < l->nsteps; ++i)
@@ -185,8 +227,8 @@ dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned opt
     sched_t s = {.e = e, .l = l, .options = options};
     s.end_of = dtp_arena_alloc(arena, sizeof *s.end_of * (size_t)(l->nbufs + 1));
     s.item_end = dtp_arena_alloc(arena, sizeof *s.item_end * (size_t)(l->nsteps + 1));
-    s.function = dtp_arena_alloc(arena, sizeof *s.function * 2 * (size_t)l->nscopes);
-    if (!s.end_of || !s.item_end || !s.function) return dnnl_tp_out_of_memory;
+    s.region = dtp_arena_alloc(arena, sizeof *s.region * 2 * (size_t)l->nscopes);
+    if (!s.end_of || !s.item_end || !s.region) return dnnl_tp_out_of_memory;
     analyse_functions(&s);
     cost_t c = analyse(&s, 0, l->scopes[0].end, 0.);
     dtp_arena_drop(arena, s.end_of, sizeof *s.end_of * (size_t)(l->nbufs + 1));
