@@ -5,6 +5,7 @@
 #include "trace/trace.h"
 
 typedef struct {
+    uintptr_t key; /* that of arg, if nothing is known of the cost */
     dtp_loop_fn_t fn;
     void *arg;
     const dtp_trace_work_t *work;
@@ -49,7 +50,8 @@ static void run_chunk(void *arg, int slot, int64_t begin, int64_t end) {
 static void share(const dtp_watched_t *self, const dtp_parallel_t *par, int64_t n, int64_t grain,
                   dtp_loop_fn_t fn, void *arg) {
     const dtp_trace_work_t *work = (const dtp_trace_work_t *)self;
-    loop_t loop = {fn, arg, work, dtp_thread_key()};
+    const uintptr_t key = grain == DTP_GRAIN_UNKNOWN ? *(const uintptr_t *)arg : (uintptr_t)fn;
+    loop_t loop = {key, fn, arg, work, dtp_thread_key()};
     dtp_parallel_share(par, n, grain, run_chunk, &loop);
 }
 

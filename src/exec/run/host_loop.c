@@ -3,6 +3,7 @@
 #include "exec/run/run.h"
 
 typedef struct {
+    uintptr_t key; /* fn: first, so that what the loop took is remembered by it (dtp_parallel_for) */
     dnnl_tp_host_loop_fn_t fn;
     void *arg;
     int64_t n, ns_per_iteration;
@@ -18,8 +19,8 @@ static void run_iterations(void *arg, int slot, int64_t begin, int64_t end) {
 
 static void run_loop(void *arg, const dtp_parallel_t *par) {
     host_loop_t *loop = arg;
-    dtp_parallel_for(par, loop->n, loop->ns_per_iteration > 0 ? -loop->ns_per_iteration : 1, run_iterations,
-                     loop);
+    const int64_t grain = loop->ns_per_iteration > 0 ? -loop->ns_per_iteration : DTP_GRAIN_UNKNOWN;
+    dtp_parallel_for(par, loop->n, grain, run_iterations, loop);
 }
 
 dnnl_tp_status_t dnnl_tp_host_parallel_for(const volatile int *should_stop, int64_t n,
@@ -33,7 +34,8 @@ dnnl_tp_status_t dnnl_tp_host_parallel_for(const volatile int *should_stop, int6
         return dnnl_tp_success;
     }
     dtp_run_ctx_t *ctx = dtp_run_of_closure(should_stop, NULL);
-    host_loop_t loop = {.fn = fn, .arg = arg, .n = n, .ns_per_iteration = ns_per_iteration};
+    host_loop_t loop = {
+        .key = (uintptr_t)fn, .fn = fn, .arg = arg, .n = n, .ns_per_iteration = ns_per_iteration};
     dnnl_tp_status_t status = dnnl_tp_success;
     if (ctx->pool && ctx->pool_threads > 1 && (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA))
         status =

@@ -80,10 +80,13 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
  * With n < 2 * grain or one thread: one call fn(arg, 0, 0, n) on this thread, nothing published.
  * n / grain tells what the loop costs, hence whether threads that sleep are woken for it. Where an iteration
  * is worth many hand-offs, grain 1 hides that: pass grain = -(ns per iteration) instead, and ranges of one
- * iteration are allowed. (With grain 1 the library remembers what the loop took when it ran alone.) Allocates
+ * iteration are allowed. (With grain 1 the library remembers what the loop took, by fn and n, if that is more.)
+ * DTP_GRAIN_UNKNOWN: nothing is known of the cost. arg begins with a uintptr_t, and what the loop took is
+ * remembered by that and n; as long as that is not known it counts as a microsecond an iteration. Allocates
  * nothing, cannot fail. In a run that is over (par->team) ranges may be left out: nobody reads its results.
  * So that this is seen soon, long ranges of a run are cut into pieces that take about 0.05 ms, whatever the
  * estimate says; not with a negative grain: such a body calls dtp_parallel_over itself. */
+#define DTP_GRAIN_UNKNOWN INT64_MIN
 static inline void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn,
                                     void *arg) {
     if (n <= 0) return;

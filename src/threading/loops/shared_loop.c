@@ -80,12 +80,6 @@ static void loop_run_chunk(dtp_shared_loop_t *r, int slot, int index) {
     else r->fn(r->arg, slot, begin, end);
 }
 
-/* On this thread. */
-static void run_alone(const dtp_parallel_t *par, int64_t n, int64_t piece, dtp_loop_fn_t fn, void *arg) {
-    if (piece && piece < n) run_pieces(dtp_parallel_stop(par), piece, fn, arg, 0, 0, n);
-    else fn(arg, 0, 0, n);
-}
-
 /* Index of the claimed chunk, -1 when none is left; *last: none is left after it (or it is -1). Relaxed:
  * whoever is inside has synchronised by joining. */
 static int loop_claim(dtp_shared_loop_t *r, bool from_front, bool *last) {
@@ -133,7 +127,8 @@ static bool ticket_wanted(const dtp_pool_t *rec) {
 
 static bool others_are_open(const dtp_pool_t *rec, const dtp_shared_loop_t *r) {
     const dtp_shared_loop_t *first = &rec->loop[0];
-    const uint64_t open_loops = atomic_load_explicit(&first->open_loops, memory_order_relaxed) & ~DTP_LOOPS_ATTENTION;
+    const uint64_t open_loops =
+        atomic_load_explicit(&first->open_loops, memory_order_relaxed) & ~DTP_LOOPS_ATTENTION;
     if (r == first) return open_loops != 0;
     return (open_loops & ~((uint64_t)1 << (r - first))) ||
            dtp_lw_wanted(atomic_load_explicit(&first->word, memory_order_relaxed));
@@ -245,12 +240,14 @@ bool dtp_shared_loop_join(dtp_pool_t *rec, dtp_shared_loop_t *r, const dtp_team_
 }
 
 bool dtp_shared_loop_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run) {
-    if (!team && (atomic_load_explicit(&rec->loop[0].open_loops, memory_order_relaxed) & ~DTP_LOOPS_ATTENTION)) {
+    if (!team &&
+        (atomic_load_explicit(&rec->loop[0].open_loops, memory_order_relaxed) & ~DTP_LOOPS_ATTENTION)) {
         dtp_shared_loop_t *r = fewest_inside(rec, NULL, INT_MAX, false);
         if (r && loop_join(rec, r, NULL, 0)) return true;
     }
     if (loop_join(rec, &rec->loop[0], team, run)) return true;
-    uint64_t open = atomic_load_explicit(&rec->loop[0].open_loops, memory_order_acquire) & ~DTP_LOOPS_ATTENTION;
+    uint64_t open =
+        atomic_load_explicit(&rec->loop[0].open_loops, memory_order_acquire) & ~DTP_LOOPS_ATTENTION;
     for (; open; open &= open - 1)
         if (loop_join(rec, &rec->loop[__builtin_ctzll(open)], team, run)) return true;
     return false;
@@ -312,12 +309,48 @@ void dtp_shared_loop_wait(dtp_pool_t *rec, dtp_shared_loop_t *r) {
 
 /* ---- The decision ------------------------------------------------------------------------------------ */
 
-/* Where the author could not say the cost (grain 1), what a loop took alone is remembered by function and
- * count. */
-static _Atomic uint64_t *learned_entry(dtp_pool_t *rec, dtp_loop_fn_t fn, int64_t n, uint32_t *key) {
-    uint64_t hash = ((uint64_t)(uintptr_t)fn ^ (uint64_t)n * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
-    *key = (uint32_t)(hash >> 32);
-    return &rec->learned[hash >> 26 & 63];
+/* Where nobody could say the cost (grain 1, DTP_GRAIN_UNKNOWN), what a loop took is remembered by function and count, in one of a few
+ * entries: two loops that take turns do not drive each other out. */
+typedef struct {
+    _Atomic uint64_t *entry; /* NULL: the cost was said */
+    uint32_t key;
+    int64_t ns; /* < 0: not known yet */
+} learned_t;
+
+static learned_t learned_of(dtp_pool_t *rec, uintptr_t by, int64_t n) {
+    enum { ENTRIES = sizeof rec->learned / sizeof *rec->learned, WAYS = 4 };
+    const uint64_t hash = ((uint64_t)by ^ (uint64_t)n * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
+    _Atomic uint64_t *set = &rec->learned[hash >> 26 & (ENTRIES - WAYS)];
+    learned_t l = {.entry = NULL, .key = (uint32_t)(hash >> 32) | 1, .ns = -1};
+    for (int i = 0; i < WAYS; ++i) {
+        const uint64_t there = atomic_load_explicit(&set[i], memory_order_relaxed);
+        if (there >> 32 == l.key) {
+            l.ns = (int64_t)(uint32_t)there * 1000;
+            l.entry = &set[i];
+            return l;
+        }
+        if (!there && !l.entry) l.entry = &set[i];
+    }
+    if (!l.entry) l.entry = &set[dtp_ticks() % WAYS];
+    return l;
+}
+
+/* The loop took so long on one thread, or would have. Of a run that is over parts were left out. */
+static void learn(const dtp_parallel_t *par, const learned_t *l, int64_t ticks) {
+    if (dtp_parallel_over(par)) return;
+    const uint64_t us = (uint64_t)dtp_ns_of_ticks(ticks) / 1000;
+    const uint64_t entry = (uint64_t)l->key << 32 | (us < UINT32_MAX ? us : UINT32_MAX);
+    if (atomic_load_explicit(l->entry, memory_order_relaxed) != entry)
+        atomic_store_explicit(l->entry, entry, memory_order_relaxed);
+}
+
+/* On this thread. */
+static void run_alone(const dtp_parallel_t *par, int64_t n, int64_t piece, const learned_t *learned,
+                      dtp_loop_fn_t fn, void *arg) {
+    const int64_t begin = learned->entry ? dtp_ticks() : 0;
+    if (piece && piece < n) run_pieces(dtp_parallel_stop(par), piece, fn, arg, 0, 0, n);
+    else fn(arg, 0, 0, n);
+    if (learned->entry) learn(par, learned, dtp_ticks() - begin);
 }
 
 static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t flags) {
@@ -392,8 +425,8 @@ static bool near_are_busy(dtp_pool_t *rec, const dtp_team_t *team, const dtp_sha
 }
 
 static __attribute__((noinline)) void loop_run(const dtp_parallel_t *par, int64_t n, int64_t units,
-                                               int64_t est_ns, int64_t piece, bool guess, dtp_loop_fn_t fn,
-                                               void *arg) {
+                                               int64_t est_ns, int64_t piece, const learned_t *learned,
+                                               dtp_loop_fn_t fn, void *arg) {
     dtp_pool_t *rec = par->pool;
     dtp_team_t *team = par->team;
     int participants =
@@ -402,21 +435,12 @@ static __attribute__((noinline)) void loop_run(const dtp_parallel_t *par, int64_
     bool through_host = rec->host_loops && !team;
     if (through_host && !dtp_host_call_possible(rec)) participants = 1;
     if (est_ns < rec->parallel_min_ns || participants < 2 || dtp_pool_dead(rec)) {
-        run_alone(par, n, piece, fn, arg);
+        run_alone(par, n, piece, learned, fn, arg);
         return;
     }
     dtp_prefetch_write(&rec->loop[0]); /* on its way while we decide */
     uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
     const int near = through_host ? 0 : dtp_helpers_near(rec, team, adm);
-    uint32_t key = 0;
-    _Atomic uint64_t *learned = NULL;
-    if (near == 0) {
-        if (guess) {
-            learned = learned_entry(rec, fn, n, &key);
-            uint64_t entry = atomic_load_explicit(learned, memory_order_relaxed);
-            if (entry >> 32 == key) est_ns = dtp_max64(est_ns, (int64_t)(uint32_t)entry * 1000);
-        }
-    }
     bool call = near < participants - 1 && dtp_worth_calling(rec, team, est_ns);
     if (call && through_host && est_ns < SHORT_LOOP_NS &&
         dtp_host_call_short_loop(rec, n, participants, fn, arg))
@@ -429,13 +453,7 @@ static __attribute__((noinline)) void loop_run(const dtp_parallel_t *par, int64_
         r = dtp_shared_loop_reserve(rec, !team);
     if (!r) {
         DTP_COUNT(rec, alone, 1);
-        int64_t t0 = learned ? dtp_ticks() : 0;
-        run_alone(par, n, piece, fn, arg);
-        if (learned) {
-            uint64_t us = (uint64_t)(dtp_ns_of_ticks(dtp_ticks() - t0) / 1000);
-            atomic_store_explicit(learned, (uint64_t)key << 32 | (us < UINT32_MAX ? us : UINT32_MAX),
-                                  memory_order_relaxed);
-        }
+        run_alone(par, n, piece, learned, fn, arg);
         return;
     }
     int index = (int)(r - rec->loop);
@@ -455,12 +473,17 @@ static __attribute__((noinline)) void loop_run(const dtp_parallel_t *par, int64_
     } else {
         if (call || is_long) call_missing(rec, team, r, par->num_threads, cpu);
         bool last = n_chunks == 1;
+        const int64_t begin = learned->entry ? dtp_ticks() : 0;
+        int own = 0;
         for (int chunk = 0; chunk >= 0; chunk = last ? -1 : loop_claim(r, true, &last)) {
             loop_run_chunk(r, 0, chunk);
+            ++own;
             if (is_long && est_ns >= MEDIUM_LOOP_NS) call_missing(rec, team, r, par->num_threads, cpu);
         }
+        if (learned->entry) learn(par, learned, (dtp_ticks() - begin) / own * n_chunks);
     }
-    if (index) atomic_fetch_and_explicit(&rec->loop[0].open_loops, ~((uint64_t)1 << index), memory_order_relaxed);
+    if (index)
+        atomic_fetch_and_explicit(&rec->loop[0].open_loops, ~((uint64_t)1 << index), memory_order_relaxed);
     dtp_shared_loop_wait(rec, r);
     dtp_shared_loop_give_back(rec, index, !team);
 }
@@ -472,7 +495,8 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
                        arg);
         return;
     }
-    if (grain == 0) grain = 1;
+    const bool unknown = grain == DTP_GRAIN_UNKNOWN;
+    if (grain == 0 || unknown) grain = 1;
     if (grain >= 0 && n / 2 < grain) {
         fn(arg, 0, 0, n);
         return;
@@ -486,7 +510,15 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
         units = dtp_min64(n, est_ns / GRAIN_NS);
     }
     const int64_t piece = grain < 0 ? 0 : first_piece(dtp_parallel_stop(par), n, est_ns, grain == 1);
-    if (par->num_threads < 2 || !par->pool) run_alone(par, n, piece, fn, arg);
-    else if (units < 2) fn(arg, 0, 0, n);
-    else loop_run(par, n, units, est_ns, piece, grain == 1, fn, arg);
+    learned_t learned = {.entry = NULL};
+    if (par->num_threads < 2 || !par->pool) {
+        run_alone(par, n, piece, &learned, fn, arg);
+    } else if (units < 2) {
+        fn(arg, 0, 0, n);
+    } else {
+        if (grain == 1) learned = learned_of(par->pool, unknown ? *(const uintptr_t *)arg : (uintptr_t)fn, n);
+        /* Where an iteration is worth a hand-off at least, as its author knows, more may be learned, not less. */
+        if (learned.entry && learned.ns >= 0 && (unknown || learned.ns > est_ns)) est_ns = learned.ns;
+        loop_run(par, n, units, est_ns, piece, &learned, fn, arg);
+    }
 }

@@ -270,7 +270,7 @@ struct dtp_pool {
     /* Loops outside runs, and all where the host's loop is the only way in, that are worth a call of the
      * host; learned from the threads that it sends. */
     _Atomic int64_t call_min_ns;
-    _Atomic uint64_t learned[64]; /* hash : 32 | us : 32 of loops that ran alone */
+    _Atomic uint64_t learned[64]; /* hash : 32 | us : 32 of loops of unknown cost, on one thread */
     /* Callers seen lately: joiners leave them their tickets. Everybody looks, it hardly changes. */
     _Alignas(DTP_NO_SHARE) _Atomic int64_t peak_time; /* ticks */
     _Atomic int32_t peak;

@@ -128,6 +128,85 @@ static void test_shared(void **state) {
     }
 }
 
+/* Loops of whose cost nothing is said: the first one is timed, later ones have the threads that they are worth. Some tries,
+ * because a helper that has lost its processor comes too late. */
+enum { UNKNOWN_THREADS = 16, UNKNOWN_NS = 3000000, LEARNING = 3 };
+
+static void leaf_too(void *arg, int64_t begin, int64_t end) { leaf(arg, begin, end); }
+
+/* Loops of a closure, one after another. */
+typedef struct {
+    int n;
+    loop_t loop[2];
+    dnnl_tp_host_loop_fn_t fn[2];
+} series_t;
+static dnnl_tp_status_t in_series(void *arg, const volatile int *should_stop, int nin,
+                                  const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {
+    series_t *s = arg;
+    (void)nin, (void)in, (void)nout;
+    for (int i = 0; i < s->n; ++i) {
+        loop_t *l = &s->loop[i];
+        CHECK_OK(dnnl_tp_host_parallel_for(should_stop, l->n, l->cost_ns, s->fn[i], l));
+    }
+    *(int32_t *)out[0].data = 1;
+    return dnnl_tp_success;
+}
+
+/* In some run after the first few the last loop of s has at least `want` threads at once. */
+static void check_learns(series_t *s, int want) {
+    if (dnnl_tp_version()->cpu_runtime != DNNL_TP_RUNTIME_THREADPOOL) return;
+    world_t w;
+    world_init(&w, UNKNOWN_THREADS);
+    dnnl_tp_tensor_info_t info = {.ndims = 0, .data_type = dnnl_tp_s32};
+    dnnl_tp_value_t v;
+    int32_t y;
+    void *out[1] = {&y};
+    CHECK_OK(dnnl_tp_graph_host(w.g, in_series, s, NULL, 0, "loops", 0, NULL, 1, &info, &v));
+    CHECK_OK(dnnl_tp_graph_output(w.g, v, NULL));
+    dnnl_tp_executable_t e = world_compile(&w, 0);
+    int most = 0, runs = 0;
+    for (; runs < LEARNING + ATTEMPTS && most < want; ++runs) {
+        for (int i = 0; i < s->n; ++i) atomic_store(&s->loop[i].most, 0);
+        CHECK_OK(dnnl_tp_executable_run(e, w.stream, 0, NULL, 1, out, NULL));
+        if (runs >= LEARNING) most = atomic_load(&s->loop[s->n - 1].most);
+    }
+    for (int i = 0; i < s->n; ++i) check_hits(&s->loop[i], runs);
+    if (most < want)
+        fail_msg("%d iterations: %d threads instead of %d", (int)s->loop[s->n - 1].n, most, want);
+    dnnl_tp_executable_destroy(e);
+    world_end(&w);
+}
+
+static void test_unknown(void **state) {
+    static const int counts[] = {2, 3, 7, UNKNOWN_THREADS, N};
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+        series_t s = {.n = 1, .fn = {leaf}};
+        s.loop[0] = (loop_t){.n = counts[i], .sleep_ns = UNKNOWN_NS};
+        check_learns(&s, counts[i] < UNKNOWN_THREADS ? counts[i] : UNKNOWN_THREADS);
+    }
+}
+
+/* Right behind a small loop, whose helper is awake, and others are not. */
+static void test_unknown_beside_awake(void **state) {
+    enum { FEW = 4 };
+    (void)state;
+    series_t s = {.n = 2, .fn = {leaf_too, leaf}};
+    s.loop[0] = (loop_t){.n = 2, .cost_ns = UNKNOWN_NS / 10, .sleep_ns = UNKNOWN_NS / 10};
+    s.loop[1] = (loop_t){.n = FEW, .sleep_ns = UNKNOWN_NS};
+    check_learns(&s, FEW);
+}
+
+/* Another loop of as many iterations takes no time: what one was found to cost is not said of the other. */
+static void test_unknown_in_turn(void **state) {
+    enum { FEW = 6 };
+    (void)state;
+    series_t s = {.n = 2, .fn = {leaf_too, leaf}};
+    s.loop[0] = (loop_t){.n = FEW};
+    s.loop[1] = (loop_t){.n = FEW, .sleep_ns = UNKNOWN_NS};
+    check_learns(&s, FEW);
+}
+
 static void test_budget(void **state) {
     (void)state;
     world_t w;
@@ -190,9 +269,14 @@ static void test_misuse(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shared), cmocka_unit_test(test_budget),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shared),
+                                       cmocka_unit_test(test_unknown),
+                                       cmocka_unit_test(test_unknown_beside_awake),
+                                       cmocka_unit_test(test_unknown_in_turn),
+                                       cmocka_unit_test(test_budget),
                                        cmocka_unit_test(test_beside_and_inside),
-                                       cmocka_unit_test(test_end_of_run), cmocka_unit_test(test_misuse)};
+                                       cmocka_unit_test(test_end_of_run),
+                                       cmocka_unit_test(test_misuse)};
     watchdog(120, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
