@@ -38,7 +38,7 @@ typedef struct {
     const char *name;
     int mr, nv, cols;
     int64_t k, nblk;
-    bool plain, table, taps, add, add_table, bias, half, past;
+    bool plain, table, taps, add, add_table, bias, half_panel, past;
     uint32_t flags;
     int pf_mode, pf_shift;
 } case_t;
@@ -108,7 +108,7 @@ static void check_tile(const case_t *c) {
         u.copy_bs = k * 64;
     }
     if (c->mr > DTP_UKR_MAX_MR) c->set->tall[c->mr](&u);
-    else (c->half ? c->set->half : c->set->tile[c->nv])[c->mr](&u);
+    else (c->half_panel ? c->set->half_panel : c->set->tile[c->nv])[c->mr](&u);
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < ldc; ++j) {
             const int64_t ar = c->table ? rows - 1 - i : i, at = ar * ldc + j;
@@ -170,9 +170,9 @@ static void check_set(const dtp_ukr_set_t *set, const char *name, bool whole) {
     assert_true(set->max_mr[1] > 0); /* narrower strips are looked for until there is one */
     assert_true(set->max_mr[set->max_nv] > 0);
     assert_true(set->wide_rows <= set->max_mr[DTP_UKR_MAX_NV]);
-    assert_in_range(set->half_mr, 0, DTP_UKR_HALF_ROWS);
-    for (int mr = 0; mr <= DTP_UKR_HALF_ROWS; ++mr)
-        assert_true(!set->half[mr] == !(mr > 0 && mr <= set->half_mr));
+    assert_in_range(set->half_panel_mr, 0, DTP_UKR_HALF_PANEL_ROWS);
+    for (int mr = 0; mr <= DTP_UKR_HALF_PANEL_ROWS; ++mr)
+        assert_true(!set->half_panel[mr] == !(mr > 0 && mr <= set->half_panel_mr));
     for (int nv = 0; nv <= DTP_UKR_MAX_NV; ++nv) {
         assert_in_range(set->max_mr[nv], 0, nv && nv <= set->max_nv ? DTP_UKR_MAX_MR : 0);
         for (int mr = 0; mr <= DTP_UKR_MAX_MR; ++mr)
@@ -203,14 +203,14 @@ static void check_tiles(const case_t *tile, int cols, int panel) {
         c.cols = cols - (v % 3 ? (int)(test_rand(&rng) % (unsigned)panel) : 0);
         c.k = ks[v % 5];
         c.nblk = 1 + v % 3;
-        c.plain = !c.half && v & 1;
+        c.plain = !c.half_panel && v & 1;
         c.table = v & 2;
         c.taps = v & 4;
         c.add = v & 8;
         c.add_table = test_rand(&rng) % 2;
         c.bias = v & 16;
         c.flags = flags(DTP_UKR_ACC);
-        c.past = !c.half && !(c.flags & DTP_UKR_ACC) && c.cols == 16 * c.nv;
+        c.past = !c.half_panel && !(c.flags & DTP_UKR_ACC) && c.cols == 16 * c.nv;
         c.pf_mode = v / 32 % 4;
         c.pf_shift = v % 3;
         check_tile(&c);
@@ -235,8 +235,9 @@ static void tiles(void **state) {
                 check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = nv}, 16 * nv, 16);
             }
         assert_true(found >= 4);
-        for (int mr = 1; mr <= set[s]->half_mr; ++mr)
-            check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = 2, .half = true}, 24, 8);
+        for (int mr = 1; mr <= set[s]->half_panel_mr; ++mr)
+            check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = 2, .half_panel = true}, 24,
+                        8);
         for (int mr = 1; mr <= DTP_UKR_TALL_ROWS; ++mr) {
             if (!set[s]->tall[mr]) continue;
             assert_true(mr > DTP_UKR_MAX_MR);

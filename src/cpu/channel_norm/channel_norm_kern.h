@@ -50,7 +50,8 @@ typedef struct {
     int64_t ld_src, ld_dst, ld_positive, rows, cols;
     float least; /* minus infinity: none */
     int stream;  /* non-temporal stores; dst is f32 */
-    int far; /* rows come from behind the second cache, which is fastest where it is read on and on: one by one */
+    /* rows come from beyond the second cache, which is fastest for one long read: one row after another */
+    int exceeds_l2;
 } dtp_cn_apply_t;
 typedef void (*dtp_cn_apply_fn_t)(const dtp_cn_apply_t *a);
 

@@ -42,7 +42,7 @@ typedef struct {
     bool by_cols;                /* channels lie side by side */
     bool src_direct, dst_direct; /* views hold */
     bool straight;               /* kernels write dst */
-    bool big, far;               /* src and dst do not stay in the caches, in the second one */
+    bool big, exceeds_l2;        /* src and dst do not stay in the caches, in the second one */
     int64_t span;                /* pieces whose order stays, where the last ones come first */
     bool given, written;         /* statistics */
     bool runs;                   /* statistics are taken of whole groups */

@@ -254,7 +254,7 @@ static void cn_apply(const cn_job_t *j, int slot, const piece_t *w) {
     /* Vectors of rows that do not begin at one are not streamed. */
     a.stream = j->stream &&
                (!p->by_cols || (((uintptr_t)a.dst | (uintptr_t)(a.ld_dst * size)) % DTP_CACHE_LINE == 0));
-    a.far = p->far;
+    a.exceeds_l2 = p->exceeds_l2;
     if (p->by_cols) p->kernels->apply_cols(&a);
     else p->kernels->apply_rows(&a);
 }

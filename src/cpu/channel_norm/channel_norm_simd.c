@@ -163,7 +163,7 @@ static dnnl_tp_status_t channel_norm_init(dtp_pd_t *pd) {
     const int64_t bytes = dtp_md_nelems(&d->src) * (int64_t)(dtp_type_size(p->sdt) + dtp_type_size(p->ddt));
     p->big = p->straight && dtp_exceeds_caches((double)bytes, pd->engine->l3_bytes) && p->ddt == dnnl_tp_f32;
     cn_cuts(p, d, space);
-    p->far = bytes > pd->engine->l2_bytes;
+    p->exceeds_l2 = bytes > pd->engine->l2_bytes;
     const int64_t piece = p->norm.block * p->norm.chunk * (int64_t)dtp_type_size(p->sdt);
     p->span = dtp_max64(1, pd->engine->l2_bytes / 2 / dtp_max64(1, piece));
     cn_units(p, pd);

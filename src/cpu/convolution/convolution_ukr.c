@@ -30,11 +30,11 @@ static dnnl_tp_status_t resolve_innermost(dtp_md_t *md, int grouped) {
 /* True where kernels for few columns take fewer steps than column panels. A run of k-steps is a row of the kernel, if the pixels of
  * src and those of the weights lie side by side, else an element of the kernel. */
 enum { FEW_LANES_ADDED = 5 /* steps that the end of a sum takes */ };
-static bool takes_few(const dtp_convolution_desc_t *d, const dtp_ukr_k_lanes_t *few) {
+static bool lanes_run_along_k(const dtp_convolution_desc_t *d, const dtp_ukr_k_lanes_t *k_lanes) {
     const int grouped = dtp_conv_grouped(d), last = d->wei.ndims - 1;
     const int64_t groups = dtp_conv_groups(d), ic = d->src.dims[1] / groups, oc = d->dst.dims[1] / groups;
     const dtp_md_t *src = &d->src, *wei = &d->wei;
-    if (!few || !dtp_md_is_plain(src) || ic == 0 || oc == 0) return false;
+    if (!k_lanes || !dtp_md_is_plain(src) || ic == 0 || oc == 0) return false;
     const dtp_window_t w = dtp_conv_window(d, 2);
     const bool packs = ic > 1 && src->strides[1] != 1,
                whole = w.step == 1 && groups == 1 && (packs || src->strides[src->ndims - 1] == ic);
@@ -43,8 +43,8 @@ static bool takes_few(const dtp_convolution_desc_t *d, const dtp_ukr_k_lanes_t *
         if (whole && w.kernel > 1 && wei->strides[last] != ic) return false;
     }
     const double run = (double)(whole ? w.kernel * ic : ic), runs = (double)dtp_conv_depth(d) / run;
-    const double steps = (double)dtp_div_up((int64_t)run, few->lanes) * runs + FEW_LANES_ADDED;
-    const double panels = run * runs * (double)(dtp_round_up(oc, DTP_UKR_PANEL) / few->lanes);
+    const double steps = (double)dtp_div_up((int64_t)run, k_lanes->lanes) * runs + FEW_LANES_ADDED;
+    const double panels = run * runs * (double)(dtp_round_up(oc, DTP_UKR_PANEL) / k_lanes->lanes);
     return 10. * (double)oc * steps < 9. * panels; /* a tenth at least */
 }
 
@@ -171,7 +171,7 @@ static void describe_src(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) 
         return;
     }
     const bool apart = channels > 1 && md->strides[1] != 1;
-    p->each = !p->few && p->ukr->elems == 1 && p->groups == 1 && p->ic > 1 &&
+    p->each = !p->k_lanes && p->ukr->elems == 1 && p->groups == 1 && p->ic > 1 &&
               p->ic <= DTP_CONV_FIRST_CHANNELS && (apart || p->win[2].kernel * p->ic <= EACH_RUN);
     if (p->each) {
         p->src_b = md->strides[1] * p->elem;
@@ -214,7 +214,7 @@ static void describe_weights(dtp_conv_direct_t *p, const dtp_convolution_desc_t 
     p->wei_b = DTP_UKR_PANEL * dtp_conv_panel(p) * p->elem;
     if (p->each) p->wei_b = DTP_UKR_PANEL_BYTES;
     if (is_packed_twice(md, grouped)) p->wei_b = md->strides[grouped + 1] * p->elem;
-    else p->packs_wei = !p->few && !is_packed(md, grouped);
+    else p->packs_wei = !p->k_lanes && !is_packed(md, grouped);
     int64_t x[3];
     spatial_strides(x, md, 2 + grouped, p->elem);
     if (!p->packs_wei) {
@@ -261,9 +261,9 @@ static bool fuse(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
 }
 
 static dnnl_tp_status_t init_direct(dtp_conv_direct_t *p, dtp_pd_t *pd, const dtp_convolution_desc_t *d,
-                                    const dtp_ukr_set_t *ukr, bool few, unsigned isa) {
+                                    const dtp_ukr_set_t *ukr, bool along_k, unsigned isa) {
     p->ukr = ukr;
-    p->few = few ? ukr->few : NULL;
+    p->k_lanes = along_k ? ukr->k_lanes : NULL;
     p->f32 = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, isa);
     p->elem = (int64_t)dtp_type_size(d->src.data_type);
     p->vops = dtp_vops(isa);
@@ -329,8 +329,8 @@ static dnnl_tp_status_t convolution_ukr_pd_init(dtp_pd_t *pd) {
     DTP_TRY(resolve_innermost(&d->src, 0));
     DTP_TRY(resolve_innermost(&d->dst, 0));
     const int64_t groups = dtp_conv_groups(d), ic = d->src.dims[1] / groups, oc = d->dst.dims[1] / groups;
-    const bool few = takes_few(d, ukr->few);
-    if (few) DTP_TRY(resolve_innermost(&d->wei, grouped));
+    const bool along_k = lanes_run_along_k(d, ukr->k_lanes);
+    if (along_k) DTP_TRY(resolve_innermost(&d->wei, grouped));
     DTP_TRY(resolve_weights(&d->wei, grouped, is_blocked(&d->src, ic) && ukr->elems == 1,
                             ukr->is_bf16 && !may_fold(d, ukr)));
     if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
@@ -343,7 +343,7 @@ static dnnl_tp_status_t convolution_ukr_pd_init(dtp_pd_t *pd) {
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
     dtp_product_geometry_t geo;
     plan->is_product = product_geometry(&geo, d);
-    if (!plan->is_product) return init_direct(&plan->direct, pd, d, ukr, few, isa);
+    if (!plan->is_product) return init_direct(&plan->direct, pd, d, ukr, along_k, isa);
     geo.dst_channels = true;
     return dtp_product_init(&plan->product, pd, &geo, &d->dst, ukr, isa);
 }

@@ -33,7 +33,7 @@ typedef struct {
     const dtp_ukr_set_t *ukr, *f32; /* f32: for finished tiles */
     int64_t elem;                   /* bytes of an element of src and weights */
     const dtp_vops_t *vops;
-    const dtp_ukr_k_lanes_t *few; /* not NULL: taken instead of ukr */
+    const dtp_ukr_k_lanes_t *k_lanes; /* not NULL: taken instead of ukr */
     dtp_window_t win[3];
     int64_t images, groups, ic, oc; /* channels of a group */
     int64_t steps;                  /* k-steps of a group's input channels */
@@ -63,9 +63,9 @@ typedef struct {
     int64_t elements; /* of the kernel in all blocks, merged ones counted once */
     int64_t passes, pass_elements;
     int64_t npanels;
-    int nv;    /* column panels of a strip */
-    bool stream_c; /* whole lines of dst go past the caches, where they begin at lines */
-    bool half; /* the last column panel, of which half is empty, and the one before are a strip */
+    int nv;          /* column panels of a strip */
+    bool stream_c;   /* whole lines of dst go past the caches, where they begin at lines */
+    bool half_panel; /* the last column panel, of which half is empty, and the one before are a strip */
     int64_t line_chunks, row_chunks; /* chunks of a group: of lines of output pixels, of parts of a line */
     int64_t panel_parts;
     /* Units of one chunk of pixels are its groups, one after another; else units of one group are its chunks. */
@@ -97,7 +97,7 @@ typedef struct {
 } dtp_conv_class_t;
 
 /* Output channels of a panel of the weights; bytes of its k-step. */
-static inline int64_t dtp_conv_panel(const dtp_conv_direct_t *p) { return p->few ? 1 : DTP_UKR_PANEL; }
+static inline int64_t dtp_conv_panel(const dtp_conv_direct_t *p) { return p->k_lanes ? 1 : DTP_UKR_PANEL; }
 static inline int64_t dtp_conv_panel_step(const dtp_conv_direct_t *p) {
     return dtp_conv_panel(p) * DTP_UKR_STEP_BYTES;
 }

@@ -90,9 +90,9 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
         }
     }
     p->panel_parts = dtp_min64(p->panel_parts, dtp_max64(strips, 1));
-    const int64_t few = p->groups * p->row_chunks * p->line_chunks * p->panel_parts;
-    if ((double)few < most_units) {
-        const int64_t more = (int64_t)(most_units / (double)few) + 1;
+    const int64_t units = p->groups * p->row_chunks * p->line_chunks * p->panel_parts;
+    if ((double)units < most_units) {
+        const int64_t more = (int64_t)(most_units / (double)units) + 1;
         p->line_chunks = dtp_min64(p->line_chunks * more, lines);
     }
     p->units = p->groups * p->row_chunks * p->line_chunks * p->panel_parts;
@@ -108,8 +108,8 @@ static bool streams_dst(const dtp_conv_direct_t *p, const dtp_pd_t *pd) {
         dst *= (double)p->win[i].out;
     }
     const int64_t strides = p->dst_n | p->dst_p | p->dst_x[0] | p->dst_x[1] | p->dst_x[2];
-    return dtp_exceeds_caches((src + dst) * DTP_UKR_STEP_BYTES, pd->engine->l3_bytes) && !p->few && !p->tiled &&
-           p->passes == 1 && !p->fused.add_is_c && !p->fused.act && p->dst_dt == dnnl_tp_f32 &&
+    return dtp_exceeds_caches((src + dst) * DTP_UKR_STEP_BYTES, pd->engine->l3_bytes) && !p->k_lanes &&
+           !p->tiled && p->passes == 1 && !p->fused.add_is_c && !p->fused.act && p->dst_dt == dnnl_tp_f32 &&
            p->oc % DTP_UKR_PANEL == 0 && strides % DTP_CACHE_LINE == 0;
 }
 
@@ -123,11 +123,11 @@ void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
     else if (!p->ukr->is_bf16 && mr[2] && p->oc % (2 * DTP_UKR_PANEL) == 0 &&
              p->steps * w[0].kernel * w[1].kernel * w[2].kernel <= FEW_STEPS)
         p->nv = 2;
-    if (p->few) p->nv = (int)dtp_div_up(p->oc, dtp_max64(dtp_div_up(p->oc, p->few->columns), 1));
+    if (p->k_lanes) p->nv = (int)dtp_div_up(p->oc, dtp_max64(dtp_div_up(p->oc, p->k_lanes->columns), 1));
     if (p->dst_p != dtp_conv_panel(p) * p->dst_c) p->nv = 1;
     p->nv = (int)dtp_max64(dtp_min64(p->nv, p->npanels), 1);
-    p->half = !p->few && p->dst_p == DTP_UKR_PANEL * p->dst_c &&
-              dtp_gemm_takes_half(p->ukr, p->nv, p->npanels, p->oc);
+    p->half_panel = !p->k_lanes && p->dst_p == DTP_UKR_PANEL * p->dst_c &&
+                    dtp_gemm_takes_half_panel(p->ukr, p->nv, p->npanels, p->oc);
     plan_passes(p);
     /* What a pixel adds to the src that is read. */
     double bytes = (double)dtp_max64(p->steps, 1) * DTP_UKR_STEP_BYTES;

@@ -248,9 +248,9 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
                 u.add_scale = p->fused.add_scale;
             }
         }
-        if (p->few) {
+        if (p->k_lanes) {
             u.nblk = c->rows;
-            p->few->tile[p1 - p0](&u);
+            p->k_lanes->tile[p1 - p0](&u);
             if (last && (p->tiled || p->fused.act)) finish_class(k, c, col0, p1 - p0);
             continue;
         }
@@ -292,7 +292,7 @@ static void conv_units(void *arg, int slot, int64_t begin, int64_t end) {
             /* Two even strips rather than a narrow rest. */
             next = dtp_min64(s + p->nv, p1);
             if (p1 - next > 0 && p1 - next < p->nv - 1) next = s + dtp_div_up(p1 - s, 2);
-            if (p->half && next + 1 == p->npanels && next < p1) next = p1;
+            if (p->half_panel && next + 1 == p->npanels && next < p1) next = p1;
             for (int64_t pass = 0; pass < p->passes; ++pass) strip_pass(&k, s, next, pass);
             if (run->stop && (unseen += strip_ns) > LOOK_NS) {
                 unseen = 0;
@@ -444,7 +444,8 @@ void dtp_conv_direct_run(const dtp_conv_direct_t *p, const dtp_pd_t *pd, const d
         run.add = (const char *)ctx->ptr[p->fused.add_arg] + p->fused.add_offset * bytes;
         run.add_is_c = run.add == run.dst; /* partial sums would overwrite it */
     }
-    run.stream_c = p->stream_c && !run.add_is_c && (uintptr_t)run.dst % DTP_CACHE_LINE == 0 ? DTP_UKR_STREAM : 0;
+    run.stream_c =
+        p->stream_c && !run.add_is_c && (uintptr_t)run.dst % DTP_CACHE_LINE == 0 ? DTP_UKR_STREAM : 0;
     if (p->packs_src) {
         run.src = ctx->scratch;
         const int64_t lines = p->images * p->win[0].in * p->win[1].in;

@@ -26,7 +26,7 @@ enum {
  */
 static inline int64_t gemm_strip_end(const dtp_gemm_t *g, int64_t panel, int64_t end) {
     const int64_t left = end - panel;
-    if (left <= g->nv || (g->half && panel + 2 == g->npanels)) return end;
+    if (left <= g->nv || (g->half_panel && panel + 2 == g->npanels)) return end;
     if (left < 2 * g->nv && g->unit_panels == 1) {
         const int64_t half = dtp_div_up(left, 2);
         if (g->ukr->max_mr[half]) return panel + half;
@@ -404,18 +404,18 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
     }
 }
 
-static inline void gemm_once(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) {
+static inline void gemm_one_call(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) {
     dtp_ukr_args_t u = g->once_args;
     u.a = p->a;
     u.b = p->b;
     u.c = p->c;
     if (g->has_bias) u.bias = p->bias;
     if (g->has_add) u.add = g->add_is_c ? p->c : p->add;
-    g->once(&u);
-    if (g->once_rest) {
+    g->one_call(&u);
+    if (g->one_call_rest) {
         dtp_gemm_advance(&u, g->once_rows);
         u.nblk = g->once_nrest;
-        g->once_rest(&u);
+        g->one_call_rest(&u);
     }
     if (g->act) {
         float *c = (float *)(void *)p->c;
@@ -426,8 +426,8 @@ static inline void gemm_once(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) {
 
 void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_parallel_t *par, char *scratch,
                   size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg) {
-    if (g->once) {
-        gemm_once(g, p);
+    if (g->one_call) {
+        gemm_one_call(g, p);
         return;
     }
     if (g->units == 0) return;

@@ -95,13 +95,13 @@ typedef struct {
     enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
     bool along_rows; /* few rows of a large row-major B: the next strip is prefetched */
     bool b_copy;     /* the first row block of a strip packs it */
-    bool prefetch_a;      /* dense rows beyond the second-level cache: the first strip fetches them */
-    bool stream_c;       /* whole lines of C go past the caches, where they begin at lines */
+    bool prefetch_a; /* dense rows beyond the second-level cache: the first strip fetches them */
+    bool stream_c;   /* whole lines of C go past the caches, where they begin at lines */
     int nv;          /* column panels per strip */
-    bool half;       /* the last column panel, of which half is empty, and the one before are a strip */
+    bool half_panel; /* the last column panel, of which half is empty, and the one before are a strip */
     int64_t a_bytes, b_bytes; /* of a slot's scratch; then the tile */
     /* Small products: blocks of one height, then blocks one row lower, without any of the above. */
-    dtp_ukr_fn_t once, once_rest; /* NULL: not small; no such blocks */
+    dtp_ukr_fn_t one_call, one_call_rest; /* NULL: not small; no such blocks */
     int64_t once_rows, once_nrest;
     dtp_ukr_args_t once_args; /* all but the addresses */
 } dtp_gemm_t;
@@ -134,8 +134,8 @@ static inline uint32_t dtp_gemm_mask(const dtp_gemm_t *g, int64_t panel1) {
 void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_parallel_t *par, char *scratch,
                   size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg);
 /* Whether the last of so many column panels of packed B, in strips of one, is computed with the one before. */
-static inline bool dtp_gemm_takes_half(const dtp_ukr_set_t *ukr, int nv, int64_t npanels, int64_t n) {
-    return nv == 1 && ukr->half_mr && npanels > 1 && npanels * DTP_UKR_PANEL - n >= DTP_UKR_PANEL / 2;
+static inline bool dtp_gemm_takes_half_panel(const dtp_ukr_set_t *ukr, int nv, int64_t npanels, int64_t n) {
+    return nv == 1 && ukr->half_panel_mr && npanels > 1 && npanels * DTP_UKR_PANEL - n >= DTP_UKR_PANEL / 2;
 }
 
 /* Rows of a strip of nv column panels, in blocks of even height: what a driver of its own loops calls. u holds

@@ -52,9 +52,10 @@ void dtp_gemm_rows_ahead(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, in
         dtp_gemm_rows_ahead(ukr, u, nv - first, rows, pf, ahead);
         return;
     }
-    const bool half = nv == 2 && ukr->half_mr && dtp_ukr_is_half(u->mask) && u->bstep == DTP_UKR_PANEL_BYTES;
-    const int cap = half ? ukr->half_mr : ukr->max_mr[nv];
-    const dtp_ukr_fn_t *fn = half ? ukr->half : ukr->tile[nv];
+    const bool half =
+        nv == 2 && ukr->half_panel_mr && dtp_ukr_is_half_panel(u->mask) && u->bstep == DTP_UKR_PANEL_BYTES;
+    const int cap = half ? ukr->half_panel_mr : ukr->max_mr[nv];
+    const dtp_ukr_fn_t *fn = half ? ukr->half_panel : ukr->tile[nv];
     u->pf = pf;
     u->pf_first = 0;
     u->pf_shift = 0;

@@ -84,7 +84,7 @@ static bool gemm_splits_rows(const dtp_gemm_t *g, bool large_a) {
 
 /* Products that are one or two calls of kernels get them fixed here. Sums are in order of k all the same. */
 static void gemm_plan_once(dtp_gemm_t *g) {
-    g->once = g->once_rest = NULL;
+    g->one_call = g->one_call_rest = NULL;
     if (g->npanels > g->nv || g->mchunks != 1 || g->batches != 1 || g->tiled || g->way == DTP_GEMM_DOT)
         return;
     if (g->a_form != DTP_GEMM_A_DIRECT || g->b_panels || g->m > g->mc || g->m > DTP_GEMM_TILE_ROWS ||
@@ -93,13 +93,13 @@ static void gemm_plan_once(dtp_gemm_t *g) {
     const bool packed = g->b_form == DTP_GEMM_B_PACKED;
     const int cap = g->ukr->max_mr[g->nv];
     const int64_t nblk = dtp_div_up(g->m, cap), mr = dtp_div_up(g->m, nblk), high = g->m - (mr - 1) * nblk;
-    g->once = g->ukr->tile[g->nv][mr];
+    g->one_call = g->ukr->tile[g->nv][mr];
     g->once_rows = high * mr;
     g->once_nrest = nblk - high;
-    if (nblk > high) g->once_rest = g->ukr->tile[g->nv][mr - 1];
+    if (nblk > high) g->one_call_rest = g->ukr->tile[g->nv][mr - 1];
     if (packed && g->nv == 1 && g->m <= DTP_UKR_TALL_ROWS && g->ukr->tall[g->m]) {
-        g->once = g->ukr->tall[g->m];
-        g->once_rest = NULL;
+        g->one_call = g->ukr->tall[g->m];
+        g->one_call_rest = NULL;
     }
     g->once_args = (dtp_ukr_args_t){.lda = g->sam,
                                     .ldc = g->scm,
@@ -123,11 +123,12 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     g->npanels = dtp_div_up(n, DTP_UKR_PANEL);
     if (m <= 0 || n <= 0 || g->batches <= 0) {
         g->units = 0;
-        g->once = NULL;
+        g->one_call = NULL;
         return;
     }
     g->nv = gemm_strip_width(g, m, g->npanels);
-    g->half = g->b_form == DTP_GEMM_B_PACKED && dtp_gemm_takes_half(g->ukr, g->nv, g->npanels, g->n);
+    g->half_panel =
+        g->b_form == DTP_GEMM_B_PACKED && dtp_gemm_takes_half_panel(g->ukr, g->nv, g->npanels, g->n);
     g->unit_panels = g->b_form == DTP_GEMM_B_WIDE ? DTP_GEMM_WIDE / DTP_UKR_PANEL : 1;
     g->nunits = dtp_div_up(g->npanels, g->unit_panels);
 
@@ -181,11 +182,11 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     const double ns = (flops_ns > read_ns ? flops_ns : read_ns) + 1;
     const bool large_a = k * 4 > g->l2_bytes / m;
     g->prefetch_a = large_a && g->a_form == DTP_GEMM_A_DIRECT && g->b_form == DTP_GEMM_B_PACKED &&
-               g->sam == k * 4 && g->kc >= k;
+                    g->sam == k * 4 && g->kc >= k;
     g->stream_c = g->l3_bytes && dtp_exceeds_caches((double)m * (double)(k + n) * 4, g->l3_bytes) &&
-              g->batches == 1 && !g->tiled && g->way == DTP_GEMM_TILES && g->kc >= k && !g->add_is_c &&
-              !g->act && !(g->flags & DTP_UKR_C_BF16) && n % DTP_UKR_PANEL == 0 &&
-              g->scm % DTP_CACHE_LINE == 0;
+                  g->batches == 1 && !g->tiled && g->way == DTP_GEMM_TILES && g->kc >= k && !g->add_is_c &&
+                  !g->act && !(g->flags & DTP_UKR_C_BF16) && n % DTP_UKR_PANEL == 0 &&
+                  g->scm % DTP_CACHE_LINE == 0;
     g->mchunks = 1;
     if (g->num_threads > 1 && ns >= ALONE_NS) {
         /* Split rows too where strips alone do not share out evenly. */

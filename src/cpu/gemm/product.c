@@ -17,10 +17,10 @@ static int elems_per_step(dnnl_tp_data_type_t dt) { return (int)(DTP_UKR_STEP_BY
 
 int dtp_product_panel(const dtp_ukr_set_t *ukr, dnnl_tp_data_type_t wei, int64_t m, int64_t n, int64_t k,
                       bool rows_vary, int64_t l2_bytes) {
-    const bool few = !rows_vary && m >= 0 && m <= ukr->wide_rows;
+    const bool few_rows = !rows_vary && m >= 0 && m <= ukr->wide_rows;
     /* What comes from beyond the L2 comes faster in several streams. */
     const bool near = n >= DTP_GEMM_WIDE && k >= 0 && k <= l2_bytes / (n * (int64_t)dtp_type_size(wei));
-    return few && near ? DTP_GEMM_WIDE : DTP_UKR_PANEL;
+    return few_rows && near ? DTP_GEMM_WIDE : DTP_UKR_PANEL;
 }
 
 void dtp_product_packed_blocks(char *text, size_t size, char k, char n, int panel, dnnl_tp_data_type_t wei) {

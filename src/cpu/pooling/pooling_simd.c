@@ -170,9 +170,9 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     p->units = p->n * dtp_div_up(p->blocks, p->many) * p->w[0].out * p->bands;
     const double outputs = (double)(p->w[2].out * p->block * p->band * p->many);
     /* Each element of src is read once, from memory or the last cache, if windows are whole images. */
-    const bool far =
+    const bool exceeds_l2 =
         p->w[2].out == 1 && (double)dtp_md_nelems(&d->src) * sizeof(float) > (double)pd->engine->l2_bytes;
-    double ns = 10 + pool_ns(isa, (far ? 2.5 : 1) * outputs * (double)p->volume, outputs);
+    double ns = 10 + pool_ns(isa, (exceeds_l2 ? 2.5 : 1) * outputs * (double)p->volume, outputs);
     if (!p->src_direct) ns += .2 * (double)(p->band_rows * p->w[2].in * p->block);
     if (!p->dst_direct) ns += .2 * outputs;
     p->grain = dtp_grain(ns);

@@ -24,7 +24,7 @@
 #define DTP_UKR_MAX_MR 8
 #define DTP_UKR_DOT_ROWS 4
 #define DTP_UKR_TALL_ROWS 16
-#define DTP_UKR_HALF_ROWS 4
+#define DTP_UKR_HALF_PANEL_ROWS 4
 #define DTP_UKR_MAX_NV 4
 
 enum {
@@ -86,7 +86,7 @@ enum {
 };
 
 /* Whether the columns of this mask lie in the first half of a column panel. */
-static inline bool dtp_ukr_is_half(uint32_t mask) { return mask < 1u << DTP_UKR_PANEL / 2; }
+static inline bool dtp_ukr_is_half_panel(uint32_t mask) { return mask < 1u << DTP_UKR_PANEL / 2; }
 
 /* Bytes of an element of C, of the addend, of the bias. */
 static inline int64_t dtp_ukr_c_bytes(uint32_t flags) { return flags & DTP_UKR_C_BF16 ? 2 : 4; }
@@ -105,12 +105,12 @@ typedef void (*dtp_ukr_fn_t)(const dtp_ukr_args_t *u);
 /* f32 kernels for few columns, whose lanes run along k. A column panel has one column: B is rows of n whose runs of k are dense
  * (Ohwi), bs bytes from column to column; tile[columns] takes nblk rows, all with row_a and taps, and row_c or ldc, row_add
  * or no addend. No prefetch, copy or mask. The order of a sum depends on taps and k alone. */
-#define DTP_UKR_FEW 8
+#define DTP_UKR_K_LANES_COLUMNS 8
 typedef struct {
     int lanes, columns; /* that a vector has; that a strip may have */
-    dtp_ukr_fn_t tile[DTP_UKR_FEW + 1];
+    dtp_ukr_fn_t tile[DTP_UKR_K_LANES_COLUMNS + 1];
 } dtp_ukr_k_lanes_t;
-extern const dtp_ukr_k_lanes_t dtp_ukr_few__avx512, dtp_ukr_few__avx2;
+extern const dtp_ukr_k_lanes_t dtp_ukr_k_lanes__avx512, dtp_ukr_k_lanes__avx2;
 
 /* Kernels of one instruction set and pair of types. */
 typedef struct {
@@ -125,12 +125,12 @@ typedef struct {
     /* One block of more than DTP_UKR_MAX_MR rows and one column panel of packed B: no tables, taps, ACC or prefetch.
      * For tiny products, where a second block costs too much. NULL: none. */
     dtp_ukr_fn_t tall[DTP_UKR_TALL_ROWS + 1];
-    /* Two column panels of packed B, of the last one only columns of the first half: as tile[2], with half_mr rows. */
-    int half_mr; /* 0: none */
-    dtp_ukr_fn_t half[DTP_UKR_HALF_ROWS + 1];
-    int elems;                /* of a k-step */
-    bool is_bf16;             /* takes DTP_UKR_*_BF16 */
-    const dtp_ukr_k_lanes_t *few; /* NULL: none */
+    /* Two column panels of packed B, of the last one only columns of the first half: as tile[2], with half_panel_mr rows. */
+    int half_panel_mr; /* 0: none */
+    dtp_ukr_fn_t half_panel[DTP_UKR_HALF_PANEL_ROWS + 1];
+    int elems;                        /* of a k-step */
+    bool is_bf16;                     /* takes DTP_UKR_*_BF16 */
+    const dtp_ukr_k_lanes_t *k_lanes; /* NULL: none */
     /* Without the functions that follow rows of A must be dense and whole k-steps, and B packed. k is in elements; what
      * the last k-step lacks becomes zero.
      * dst[n / 16][k-steps][16] = src, n and k unbounded, tails of the last column panel zero, column panels bs bytes

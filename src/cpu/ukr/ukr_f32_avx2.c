@@ -309,11 +309,11 @@ INLINE void f32_body(const int MR, const int NW, const int WAY, const dtp_ukr_ar
 DTP_UKR_TILES_AVX2(DEFINE)
 
 /* A column panel and half of the next. */
-#define HALF(mr)                                                                                    \
-    static NOINLINE void ukr_half_##mr##_0(const dtp_ukr_args_t *u) { f32_body(mr, 3, PACKED, u); } \
-    static NOINLINE void ukr_half_##mr##_8(const dtp_ukr_args_t *u) { f32_body(mr, 3, EACH, u); }   \
-    static void ukr_half_##mr(const dtp_ukr_args_t *u) {                                            \
-        (u->k == 1 ? ukr_half_##mr##_8 : ukr_half_##mr##_0)(u);                                     \
+#define HALF(mr)                                                                                          \
+    static NOINLINE void ukr_half_panel_##mr##_0(const dtp_ukr_args_t *u) { f32_body(mr, 3, PACKED, u); } \
+    static NOINLINE void ukr_half_panel_##mr##_8(const dtp_ukr_args_t *u) { f32_body(mr, 3, EACH, u); }   \
+    static void ukr_half_panel_##mr(const dtp_ukr_args_t *u) {                                            \
+        (u->k == 1 ? ukr_half_panel_##mr##_8 : ukr_half_panel_##mr##_0)(u);                               \
     }
 HALF(1)
 HALF(2)
@@ -451,17 +451,18 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
 }
 
 #define ENTRY(types, mr, nv, isa) [nv][mr] = ukr_##types##_##mr##x##nv,
-const dtp_ukr_set_t dtp_ukr__avx2 = {.flops_per_ns = 130,
-                                     .max_nv = 4,
-                                     .max_mr = {0, 6, 3, 0, 1},
-                                     .pf_shift = 2,
-                                     .tile = {DTP_UKR_TILES_AVX2(ENTRY)},
-                                     .half_mr = 4,
-                                     .half = {NULL, ukr_half_1, ukr_half_2, ukr_half_3, ukr_half_4},
-                                     .elems = 1,
-                                     .few = &dtp_ukr_few__avx2,
-                                     .pack = pack,
-                                     .pack_trans = pack_trans,
-                                     .transpose = transpose,
-                                     .gemv = gemv,
-                                     .dot = dot};
+const dtp_ukr_set_t dtp_ukr__avx2 = {
+    .flops_per_ns = 130,
+    .max_nv = 4,
+    .max_mr = {0, 6, 3, 0, 1},
+    .pf_shift = 2,
+    .tile = {DTP_UKR_TILES_AVX2(ENTRY)},
+    .half_panel_mr = 4,
+    .half_panel = {NULL, ukr_half_panel_1, ukr_half_panel_2, ukr_half_panel_3, ukr_half_panel_4},
+    .elems = 1,
+    .k_lanes = &dtp_ukr_k_lanes__avx2,
+    .pack = pack,
+    .pack_trans = pack_trans,
+    .transpose = transpose,
+    .gemv = gemv,
+    .dot = dot};

@@ -17,7 +17,7 @@
 static void exec_free(dtp_object_t *obj) {
     dtp_exec_t *e = (dtp_exec_t *)obj;
     dtp_run_free_all(e);
-    if (e->may_lend) dtp_lent_leave(&e->graph->store->lent);
+    if (e->may_share_memory) dtp_run_memory_leave(&e->graph->store->run_memory);
     dtp_async_free_all(e);
     dtp_frames_free_all(e);
     for (int i = 0; i < e->nsteps && e->has_primitives; ++i)
@@ -225,7 +225,8 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     e->engine = dtp_object_retain(engine);
     e->device = engine->device;
     e->by_stream = !dtp_engine_can(engine, DTP_ENGINE_HOST_READABLE);
-    e->may_lend = DTP_WITH_LENDING && !e->by_stream && dtp_lent_enter(&g->store->lent, engine->allocator);
+    e->may_share_memory =
+        DTP_WITH_LENDING && !e->by_stream && dtp_run_memory_enter(&g->store->run_memory, engine->allocator);
     e->num_threads = num_threads;
     e->nin = selection ? selection->nfeeds : g->ninputs;
     e->nout = selection ? selection->nfetches : g->noutputs;
@@ -254,7 +255,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     if (e->by_stream) (void)dnnl_tp_engine_destroy(ir.host); /* with what it has in the cache of primitives */
     else dtp_object_release(ir.host);
     /* Where that memory is large, and nothing keeps pointers into it from run to run, as loops do. */
-    e->lends = e->may_lend && e->nscopes <= 1 && e->memory_bytes >= DTP_LENT_MIN;
+    e->shares_memory = e->may_share_memory && e->nscopes <= 1 && e->memory_bytes >= DTP_RUN_MEMORY_MIN;
     if (status == dnnl_tp_success) status = dtp_run_reserve(e, opts ? opts->reserved_runs : 0);
     if (status == dnnl_tp_success)
         status = dtp_frames_reserve(e, opts && opts->reserved_runs ? opts->reserved_runs : 1);

@@ -1,4 +1,4 @@
-/* The store: constants, what is made from them, and lent memory, which the graphs of one model
+/* The store: constants, what is made from them, and run memory, which the graphs of one model
  * share.
  *
  * A *source* is a constant as a program gave it. It has an identity: of a borrowed one its address,
@@ -31,7 +31,7 @@
 #define DTP_EXEC_GRAPH_STORE_H
 
 #include "common/base/object.h"
-#include "exec/graph/lent.h"
+#include "exec/graph/run_memory.h"
 #include "threading/base/futex.h"
 
 typedef struct dtp_source {
@@ -81,7 +81,7 @@ typedef struct dtp_store {
     dtp_source_t *sources[DTP_STORE_BUCKETS];
     dtp_derived_t *derived[DTP_STORE_BUCKETS];
     dtp_block_t *blocks;
-    dtp_lent_t lent;
+    dtp_run_memory_t run_memory;
 } dtp_store_t;
 
 /* Empty; NULL: no memory. Graphs retain it. */

@@ -180,8 +180,8 @@ typedef struct dtp_run {
     int64_t *bounds; /* packed slice groups: slice boundaries, row then sequence, nslices + 1 pairs */
     dtp_dataflow_state_t *dataflow; /* NULL without a plan for it */
     char *memory;
-    bool lends;             /* memory is lent for each run */
-    dtp_lent_block_t *lent; /* NULL between runs */
+    bool shares_memory;     /* takes a block of the store for each run */
+    dtp_run_block_t *block; /* NULL between runs */
     /* By stream: memory is the engine's. */
     char *heads;                      /* bases of loops */
     struct dtp_stream_frame **frames; /* by function: free ones */
@@ -241,7 +241,7 @@ struct dnnl_tp_executable {
     double ns;         /* estimate of a run on one thread */
     int64_t passes_ns; /* the same where runs may pass others: no closures, nothing repeated; else 0 */
 
-    bool may_lend, lends; /* run objects may be, are made without memory of their own */
+    bool may_share_memory, shares_memory; /* run objects may take, take blocks of the store */
     /* Free run objects with memory of their own, and without: tag << 32 | index + 1; 0 in the low half = none.
      */
     struct {

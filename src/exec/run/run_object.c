@@ -1,6 +1,6 @@
 /* Pooled run objects: lock-free freelists with tagged heads. A run object holds everything that one run of
  * an executable writes, in one allocation; or all but its memory, which it then borrows for each run
- * (graph/lent.h). */
+ * (graph/run_memory.h). */
 #include "exec/run/executable.h"
 
 static void free_run(dtp_exec_t *exec, dtp_run_t *run) {
@@ -8,7 +8,7 @@ static void free_run(dtp_exec_t *exec, dtp_run_t *run) {
     dtp_free(exec->obj.allocator, run);
 }
 
-static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
+static dnnl_tp_status_t make(dtp_exec_t *exec, bool shares, dtp_run_t **run) {
     size_t head = dtp_round_up_size(sizeof(dtp_run_t), DTP_CACHE_LINE);
     size_t bases =
         dtp_round_up_size(sizeof(void *) * (size_t)(DTP_BASE_ARGS + exec->nin + exec->nout), DTP_CACHE_LINE);
@@ -20,15 +20,16 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
     size_t dataflow_at = dtp_round_up_size(head + bases + bounds, DTP_NO_SHARE);
     size_t heads = exec->by_stream ? exec->scopes[0].heads_bytes : 0;
     size_t frames = exec->by_stream ? sizeof(struct dtp_stream_frame *) * (size_t)exec->nscopes : 0;
-    size_t bytes = dataflow_at + state + heads + frames + (lent || exec->by_stream ? 0 : exec->memory_bytes);
+    size_t bytes =
+        dataflow_at + state + heads + frames + (shares || exec->by_stream ? 0 : exec->memory_bytes);
     char *p = dtp_alloc(exec->obj.allocator, bytes, DTP_NO_SHARE);
     if (!p) return dtp_no_memory(bytes);
     dtp_run_t *r = (dtp_run_t *)(void *)p;
     memset(r, 0, sizeof *r);
     r->bases = (void **)(void *)(p + head);
     r->bounds = (int64_t *)(void *)(p + head + bases);
-    r->memory = lent ? NULL : p + dataflow_at + state;
-    r->lends = lent;
+    r->memory = shares ? NULL : p + dataflow_at + state;
+    r->shares_memory = shares;
     dnnl_tp_status_t status = dnnl_tp_success;
     if (exec->by_stream) {
         r->heads = p + dataflow_at;
@@ -48,7 +49,7 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
         free_run(exec, r);
         return status;
     }
-    if (!lent) atomic_fetch_add_explicit(&exec->nowners, 1, memory_order_relaxed);
+    if (!shares) atomic_fetch_add_explicit(&exec->nowners, 1, memory_order_relaxed);
     *run = r;
     return dnnl_tp_success;
 }
@@ -70,7 +71,7 @@ static dtp_run_t *pop(dtp_exec_t *exec, int list) {
 }
 
 static void push(dtp_exec_t *exec, dtp_run_t *run) {
-    _Atomic uint64_t *at = &exec->free_runs[run->lends].head;
+    _Atomic uint64_t *at = &exec->free_runs[run->shares_memory].head;
     uint64_t head = atomic_load_explicit(at, memory_order_relaxed), next;
     do {
         __atomic_store_n(&run->next, (uint32_t)head, __ATOMIC_RELAXED);
@@ -80,18 +81,18 @@ static void push(dtp_exec_t *exec, dtp_run_t *run) {
 }
 
 static dnnl_tp_status_t borrow(dtp_exec_t *exec, dtp_run_t *run) {
-    run->lent = dtp_lent_take(&exec->graph->store->lent, exec->memory_bytes);
-    if (!run->lent) return dtp_no_memory(exec->memory_bytes);
-    run->memory = dtp_lent_data(run->lent);
+    run->block = dtp_run_memory_take(&exec->graph->store->run_memory, exec->memory_bytes);
+    if (!run->block) return dtp_no_memory(exec->memory_bytes);
+    run->memory = dtp_run_block_data(run->block);
     if (run->dataflow) dtp_dataflow_state_move(run->dataflow, run->memory);
     return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dtp_run_take(dtp_exec_t *exec, dtp_run_t **run) {
     dtp_run_t *r = pop(exec, 0);
-    if (!r && exec->lends) r = pop(exec, 1);
-    if (!r) DTP_TRY(make(exec, exec->lends, &r));
-    if (r->lends) {
+    if (!r && exec->shares_memory) r = pop(exec, 1);
+    if (!r) DTP_TRY(make(exec, exec->shares_memory, &r));
+    if (r->shares_memory) {
         dnnl_tp_status_t status = borrow(exec, r);
         if (status != dnnl_tp_success) {
             push(exec, r);
@@ -103,14 +104,14 @@ dnnl_tp_status_t dtp_run_take(dtp_exec_t *exec, dtp_run_t **run) {
 }
 
 void dtp_run_give(dtp_exec_t *exec, dtp_run_t *run) {
-    if (run->lends) dtp_lent_give(&exec->graph->store->lent, run->lent);
+    if (run->shares_memory) dtp_run_memory_give(&exec->graph->store->run_memory, run->block);
     push(exec, run);
 }
 
 dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs) {
     dtp_run_t *r;
-    if (runs == 0 && exec->lends) {
-        if (!dtp_lent_reserve(&exec->graph->store->lent, exec->memory_bytes))
+    if (runs == 0 && exec->shares_memory) {
+        if (!dtp_run_memory_reserve(&exec->graph->store->run_memory, exec->memory_bytes))
             return dtp_no_memory(exec->memory_bytes);
         DTP_TRY(make(exec, true, &r));
         push(exec, r);

@@ -195,7 +195,7 @@ static void held_locks(void **state) {
     float *x = malloc(2 * N * sizeof *x);
     for (int i = 0; i < N; ++i) x[i] = 2;
     assert_true(session_works(s[0], x, x + N, 4.25f));
-    dtp_lock_t *locks[] = {&graph->store->lock, &graph->store->lent.lock,
+    dtp_lock_t *locks[] = {&graph->store->lock, &graph->store->run_memory.lock,
                            &s[0]->lock,         &s[0]->pools->lock,
                            &trace->lock,        &token->lock};
     enum { LOCKS = sizeof locks / sizeof *locks };

@@ -210,9 +210,9 @@ bool dtp_dataflow_go(dtp_dataflow_state_t *s, const dtp_parallel_t *par) {
     dtp_dataflow_worker_t *w = &s->workers[0];
     s->args.par = par;
     for (;;) {
-        const bool dry = run_alone(w);
+        const bool idle = run_alone(w);
         if (s->crew_size > 1) run_together(w);
-        else if (!dry) continue;
+        else if (!idle) continue;
         if (DTP_LIKELY(!s->plan->may_pend) || DTP_LOAD(&s->finished, relaxed)) return true;
         if (w->top == w->lifo && !w->spill && dtp_dataflow_may_rest(w)) return false;
     }

@@ -111,8 +111,9 @@ struct dtp_dataflow_state {
     DTP_ATOMIC(uint64_t) returned; /* list of nodes that are back; written under the lock */
     _Alignas(DTP_NO_SHARE)
         DTP_ATOMIC(uint32_t) searching; /* threads that look for tasks now, the parked owner too */
-    DTP_ATOMIC(uint32_t) wide;       /* a WIDE node has the whole pool */
-    /* Of a large crew: whose queue may hold tasks, a bit each, so that who is dry need not look at all of them. */
+    DTP_ATOMIC(uint32_t) wide;          /* a WIDE node has the whole pool */
+    /* Of a large crew: whose queue may hold tasks, a bit each, so that a worker without tasks need not look at all of
+     * them.  */
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) given[DTP_MAX_THREADS / 64];
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) orphans; /* list of tasks whose worker left, through links */
     DTP_ATOMIC(uint32_t) parked;                         /* the owner sleeps on it; DTP_DATAFLOW_* */
@@ -166,7 +167,7 @@ uint64_t dtp_dataflow_take_returned(dtp_dataflow_state_t *s); /* the list; 0: no
 bool dtp_dataflow_is_away(const dtp_dataflow_state_t *s);     /* some are */
 bool dtp_dataflow_is_quiet(dtp_dataflow_state_t *s);          /* and no joiner is inside */
 void dtp_dataflow_crew_is_open(dtp_dataflow_state_t *s, bool open);
-/* By the owner, which is alone and dry while nodes are away. False: one has come back. */
+/* By the owner, which is alone and has no tasks while nodes are away. False: one has come back. */
 bool dtp_dataflow_may_rest(dtp_dataflow_worker_t *w);
 
 /* share.c. A COSTLY node comes and others could run: opens the crew if somebody would come (then true).

@@ -7,8 +7,8 @@
  * its LIFO into the queue; of a few tasks all but the most critical one, so that others may take what is best
  * for them; before a costly node everything. Within what is given away at once the most critical comes first.
  * It runs what it has given away itself when nobody took it. `searching` counts threads that look for tasks; it is
- * a hint. Leaving. A joiner whose ticket is wanted links its tasks into `orphans` (taken whole by the next one
- * who is dry). Parking. Only the owner sleeps: it counts as searching, stores parked = 1, fence, looks at
+ * a hint. Leaving. A joiner whose ticket is wanted links its tasks into `orphans` (taken whole by the next worker
+ * without tasks). Parking. Only the owner sleeps: it counts as searching, stores parked = 1, fence, looks at
  * everything again, sleeps. Who gives tasks away, leaves, or finishes the run: publish, fence, look at parked,
  * swap it to 0, wake. */
 #include "common/base/with.h"
@@ -18,7 +18,7 @@
 enum {
     LOOKS_PER_CLOCK = 16,
     LOOK_AROUND_NS = 20000, /* a costly node: after each there is time to look at other runs */
-    DRY_NS = DTP_WITH_SPINNING ? 2000 : 0,
+    IDLE_NS = DTP_WITH_SPINNING ? 2000 : 0,
     MAX_TAKE = 32,
     WAIT_SPIN_NS = DTP_WITH_SPINNING ? 20000 : 0,
     SPINS_PER_LOOK = 16,
@@ -276,13 +276,13 @@ static void invite(dtp_dataflow_worker_t *w, int64_t est_ns) {
 
 /* ---- Joiners ----------------------------------------------------------------------------------------- */
 
-/* Looks for tasks for at most DRY_NS. */
+/* Looks for tasks for at most IDLE_NS. */
 static bool look_for_tasks(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
     if (dtp_dataflow_take(w)) return true;
     DTP_ADD(&s->searching, 1, relaxed);
     bool found = false;
-    int64_t until = dtp_ticks() + dtp_ticks_of_ns(DRY_NS);
+    int64_t until = dtp_ticks() + dtp_ticks_of_ns(IDLE_NS);
     for (int i = 1;; ++i) {
         if (DTP_LOAD(&s->finished, relaxed) || DTP_LOAD(&s->wide, relaxed)) break;
         if ((found = dtp_dataflow_take(w))) break;

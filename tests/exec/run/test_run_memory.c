@@ -38,7 +38,7 @@ static void *fresh_alloc(size_t size) {
 static void *count_alloc(void *ctx, size_t size, size_t alignment) {
     (void)ctx;
     void *p = NULL;
-    if (fresh && size >= DTP_LENT_MIN) return fresh_alloc(size);
+    if (fresh && size >= DTP_RUN_MEMORY_MIN) return fresh_alloc(size);
     if (atomic_load(&refuse) || size >= atomic_load(&refuse_from) || posix_memalign(&p, alignment, size))
         return NULL;
     atomic_fetch_add(&live, 1);
@@ -106,7 +106,7 @@ static void open_world(world_t *w, unsigned flags) {
     *w = (world_t){.flags = flags, .graph = build()};
     OK(dnnl_tp_engine_create(&w->engine, dnnl_tp_cpu, 0));
     w->exec[SHAPES - 1] = compile(w, SHAPES - 1, 0);
-    assert_true(w->exec[SHAPES - 1]->memory_bytes >= DTP_LENT_MIN);
+    assert_true(w->exec[SHAPES - 1]->memory_bytes >= DTP_RUN_MEMORY_MIN);
 }
 
 static void close_world(world_t *w) {
@@ -124,65 +124,65 @@ static void close_world(world_t *w) {
 
 static void test_store(void **state) {
     (void)state;
-    dtp_lent_t s = {0};
+    dtp_run_memory_t s = {0};
     const dnnl_tp_allocator_t *a = dtp_process_allocator(), other = *a;
-    assert_true(dtp_lent_enter(&s, a));
-    assert_false(dtp_lent_enter(&s, &other));
-    assert_true(dtp_lent_enter(&s, a));
-    assert_true(dtp_lent_reserve(&s, 1000));
-    assert_true(dtp_lent_reserve(&s, 900));
+    assert_true(dtp_run_memory_enter(&s, a));
+    assert_false(dtp_run_memory_enter(&s, &other));
+    assert_true(dtp_run_memory_enter(&s, a));
+    assert_true(dtp_run_memory_reserve(&s, 1000));
+    assert_true(dtp_run_memory_reserve(&s, 900));
     assert_int_equal(atomic_load(&live), 1);
-    dtp_lent_block_t *one = dtp_lent_take(&s, 1000), *two = dtp_lent_take(&s, 500);
+    dtp_run_block_t *one = dtp_run_memory_take(&s, 1000), *two = dtp_run_memory_take(&s, 500);
     assert_int_equal(atomic_load(&live), 2);
-    dtp_lent_give(&s, one);
-    dtp_lent_give(&s, two);
-    assert_ptr_equal(dtp_lent_take(&s, 400), two); /* the smallest that is large enough */
-    dtp_lent_give(&s, two);
+    dtp_run_memory_give(&s, one);
+    dtp_run_memory_give(&s, two);
+    assert_ptr_equal(dtp_run_memory_take(&s, 400), two); /* the smallest that is large enough */
+    dtp_run_memory_give(&s, two);
     atomic_store(&refuse, 1);
-    assert_null(dtp_lent_take(&s, 2000));
-    assert_false(dtp_lent_reserve(&s, 2000));
+    assert_null(dtp_run_memory_take(&s, 2000));
+    assert_false(dtp_run_memory_reserve(&s, 2000));
     atomic_store(&refuse, 0);
     assert_int_equal(atomic_load(&live), 2);
-    dtp_lent_give(&s, dtp_lent_take(&s, 2000)); /* in the place of the smallest */
+    dtp_run_memory_give(&s, dtp_run_memory_take(&s, 2000)); /* in the place of the smallest */
     assert_int_equal(atomic_load(&live), 2);
-    assert_ptr_equal(dtp_lent_take(&s, 600), one);
-    dtp_lent_give(&s, one);
-    dtp_lent_leave(&s);
+    assert_ptr_equal(dtp_run_memory_take(&s, 600), one);
+    dtp_run_memory_give(&s, one);
+    dtp_run_memory_leave(&s);
     assert_int_equal(atomic_load(&live), 2);
-    dtp_lent_leave(&s);
+    dtp_run_memory_leave(&s);
     assert_int_equal(atomic_load(&live), 0);
-    assert_true(dtp_lent_enter(&s, &other));
-    dtp_lent_leave(&s);
+    assert_true(dtp_run_memory_enter(&s, &other));
+    dtp_run_memory_leave(&s);
 }
 
 /* Sizes that grow little by little: few blocks, and what was touched is not touched again. */
 static void test_growth(void **state) {
     (void)state;
     enum { FIRST = 100000, LAST = 400000, STEP = 10000 };
-    dtp_lent_t s = {0};
-    dtp_lent_block_t *last = NULL;
+    dtp_run_memory_t s = {0};
+    dtp_run_block_t *last = NULL;
     int blocks = 0;
-    assert_true(dtp_lent_enter(&s, dtp_process_allocator()));
+    assert_true(dtp_run_memory_enter(&s, dtp_process_allocator()));
     for (size_t bytes = FIRST; bytes <= LAST; bytes += STEP) {
-        assert_true(dtp_lent_reserve(&s, bytes));
-        dtp_lent_block_t *block = dtp_lent_take(&s, bytes);
+        assert_true(dtp_run_memory_reserve(&s, bytes));
+        dtp_run_block_t *block = dtp_run_memory_take(&s, bytes);
         assert_true(block->capacity >= bytes && block->touched == bytes);
         blocks += block != last;
         last = block;
-        dtp_lent_give(&s, block);
+        dtp_run_memory_give(&s, block);
         assert_int_equal(atomic_load(&live), 1);
     }
     assert_true(blocks <= 5); /* 100,000 x 1.5 x 1.5 x 1.5 x 1.5 > 400,000 */
     const size_t room = last->capacity;
     atomic_store(&refuse_from, room + room / 4); /* no memory for half as much again */
-    assert_true(dtp_lent_reserve(&s, room + STEP));
-    dtp_lent_block_t *exact = dtp_lent_take(&s, room + STEP);
+    assert_true(dtp_run_memory_reserve(&s, room + STEP));
+    dtp_run_block_t *exact = dtp_run_memory_take(&s, room + STEP);
     assert_true(exact->capacity == room + STEP);
-    dtp_lent_give(&s, exact);
-    assert_false(dtp_lent_reserve(&s, 2 * room));
+    dtp_run_memory_give(&s, exact);
+    assert_false(dtp_run_memory_reserve(&s, 2 * room));
     atomic_store(&refuse_from, SIZE_MAX);
     assert_int_equal(atomic_load(&live), 1);
-    dtp_lent_leave(&s);
+    dtp_run_memory_leave(&s);
     assert_int_equal(atomic_load(&live), 0);
 }
 
@@ -197,7 +197,7 @@ static void test_new_shapes(void **state) {
     atomic_store(&largest, 0);
     for (int i = 0; i < SHAPES; ++i) {
         dnnl_tp_executable_t again = compile(&w, i, 0);
-        assert_true(w.exec[i]->lends && again->lends);
+        assert_true(w.exec[i]->shares_memory && again->shares_memory);
         assert_true((size_t)atomic_load(&largest) < again->memory_bytes);
         dnnl_tp_executable_destroy(again);
     }
