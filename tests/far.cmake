@@ -46,7 +46,7 @@ foreach(name IN ITEMS attention binary concat deconvolution eltwise gather_pool 
     product_quant reduction reorder resampling shuffle softmax sum)
   far_test(cts_${name} quick ${CMAKE_CURRENT_LIST_DIR}/cts/test_${name}.c)
 endforeach()
-foreach(source IN ITEMS compile/test_bert compile/test_ops compile/test_parts compile/test_known_if compile/test_convnet
+foreach(source IN ITEMS compile/test_bert compile/test_ops compile/test_parts compile/test_known_if compile/test_convnet compile/test_convnet_shapes
     ops/test_rows ops/test_exact_types ops/test_images compile/test_collecting)
   string(REGEX REPLACE "^.*/test_" "" name ${source})
   far_test(exec_${name} quick ${CMAKE_CURRENT_LIST_DIR}/exec/${source}.c)

@@ -119,7 +119,7 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
   add_library(dnnl_tp_far_on_fake OBJECT gpu/far_on_fake.c)
   target_link_libraries(dnnl_tp_far_on_fake PUBLIC dnnl_tp_test_support PRIVATE dnnl_tp_fake_cuda dnnl_tp_build_flags)
   foreach(source IN ITEMS exec/compile/test_bert exec/compile/test_ops exec/compile/test_parts exec/compile/test_known_if far/test_data
-      far/test_streams far/test_memory far/test_times far/test_graphs far/test_kinds far/test_fusion
+      far/test_streams far/test_memory far/test_times far/test_graphs far/test_graph_failures far/test_kinds far/test_fusion
       exec/run/test_regions exec/run/test_random_programs exec/ops/test_rows exec/ops/test_exact_types exec/ops/test_pointwise
       exec/ops/test_split exec/ops/test_exact_reductions exec/compile/test_dim_order)
     string(REGEX REPLACE "^.*/test_" "exec_" name ${source})

@@ -1,180 +1,12 @@
 /* Graphs on an engine whose memory the host cannot read: straight lines with packed constants, Ifs, nested loops and
- * recursive calls give the CPU's bits; runs without waiting on several streams at once, with random delays; refusals;
- * failures. Operators: tests/exec/compile, which runs on this engine too (far.cmake). */
+ * recursive calls give the CPU's bits; runs without waiting on several streams at once, with random delays.
+ * Failures: test_graph_failures.c. Operators: tests/exec/compile, which runs on this engine too (far.cmake). */
 #include <pthread.h>
 #include <string.h>
 
-#include "dnnl_tp/dnnl_tp_graph.h"
-#include "dnnl_tp/dnnl_tp_session.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "exec/run/executable.h"
-#include "far/two_engines.h"
-#include "support/upload.h"
-
-enum { R = 4, C = 6, OUT = 4, ELEMS = R * C, MOST = 7 };
-typedef dnnl_tp_value_t val_t;
-
-/* ---- The graph --------------------------------------------------------------------------------------- */
-
-static const dnnl_tp_dims_t tensor = {R, C}, scalar = {1}, square = {C, C}, row = {C};
-
-static val_t op(dnnl_tp_graph_t g, dnnl_tp_op_kind_t kind, int n, val_t a, val_t b, val_t c) {
-    const val_t in[] = {a, b, c};
-    val_t v;
-    CHECK_OK(dnnl_tp_graph_op(g, kind, "op", n, in, 0, NULL, 1, &v));
-    return v;
-}
-static val_t op2(dnnl_tp_graph_t g, dnnl_tp_op_kind_t kind, val_t a, val_t b) {
-    return op(g, kind, 2, a, b, -1);
-}
-static val_t op1(dnnl_tp_graph_t g, dnnl_tp_op_kind_t kind, val_t a) { return op(g, kind, 1, a, -1, -1); }
-static val_t constant(dnnl_tp_graph_t g, int ndims, const dnnl_tp_dims_t dims, int seed) {
-    float data[C * C];
-    test_rng_t r = test_rng((uint64_t)seed);
-    for (int i = 0; i < C * C; ++i) data[i] = test_uniform(&r, -1, 1);
-    val_t v;
-    CHECK_OK(dnnl_tp_graph_constant(g, &v, "c", dnnl_tp_f32, ndims, dims, data, DNNL_TP_CONSTANT_COPY, NULL,
-                                    NULL));
-    return v;
-}
-static val_t number(dnnl_tp_graph_t g, float x) {
-    val_t v;
-    CHECK_OK(
-        dnnl_tp_graph_constant(g, &v, "x", dnnl_tp_f32, 1, scalar, &x, DNNL_TP_CONSTANT_COPY, NULL, NULL));
-    return v;
-}
-static dnnl_tp_graph_t region(dnnl_tp_graph_t parent) {
-    dnnl_tp_graph_t r;
-    CHECK_OK(dnnl_tp_graph_create_region(&r, parent));
-    return r;
-}
-static val_t input(dnnl_tp_graph_t g, int ndims, const dnnl_tp_dims_t dims) {
-    val_t v;
-    CHECK_OK(dnnl_tp_graph_input(g, &v, "v", dnnl_tp_f32, ndims, dims));
-    return v;
-}
-/* As a predicate: a > b. */
-static val_t above(dnnl_tp_graph_t g, val_t a, val_t b) {
-    return op1(g, dnnl_tp_op_relu, op2(g, dnnl_tp_op_subtract, a, b));
-}
-
-typedef struct {
-    val_t half, one, two, four;
-} numbers_t;
-
-/* for (i = 0; n > i; ++i) acc = step(acc) */
-static val_t counted(dnnl_tp_graph_t g, const numbers_t *k, val_t n, val_t acc, int depth) {
-    dnnl_tp_graph_t cond = region(g), body;
-    const val_t vars[] = {input(cond, 1, scalar), input(cond, 2, tensor)};
-    const val_t going = above(cond, n, vars[0]);
-    body = region(cond);
-    val_t next[2] = {op2(body, dnnl_tp_op_add, vars[0], k->one), 0}, out[2];
-    next[1] = op2(body, dnnl_tp_op_add, op2(body, dnnl_tp_op_multiply, vars[1], k->half), acc);
-    if (depth > 0) next[1] = counted(body, k, vars[0], next[1], depth - 1);
-    const val_t init[] = {op2(g, dnnl_tp_op_subtract, k->one, k->one), acc};
-    CHECK_OK(dnnl_tp_graph_while(g, "loop", cond, going, body, 2, init, vars, next, 1, out));
-    CHECK_OK(dnnl_tp_graph_destroy(cond));
-    CHECK_OK(dnnl_tp_graph_destroy(body));
-    return out[1];
-}
-
-/* f(k, v) = k > 1/2 ? f(k - 1, loop(tanh(v) + 1)) : v */
-static dnnl_tp_graph_t recursive(dnnl_tp_graph_t g, const numbers_t *k) {
-    const dnnl_tp_tensor_info_t in[] = {{.ndims = 1, .dims = {1}, .data_type = dnnl_tp_f32},
-                                        {.ndims = 2, .dims = {R, C}, .data_type = dnnl_tp_f32}};
-    dnnl_tp_graph_t f;
-    val_t p[2], out;
-    CHECK_OK(dnnl_tp_graph_create_function(&f, g, "f", 2, in, p, 1, &in[1]));
-    dnnl_tp_graph_t deeper = region(f);
-    const val_t less = op2(deeper, dnnl_tp_op_subtract, p[0], k->one);
-    const val_t arg[] = {less,
-                         counted(deeper, k, k->two,
-                                 op2(deeper, dnnl_tp_op_add, op1(deeper, dnnl_tp_op_tanh, p[1]), k->one), 0)};
-    val_t result, pass = p[1];
-    CHECK_OK(dnnl_tp_graph_call(deeper, "again", f, 2, arg, 1, &result));
-    CHECK_OK(dnnl_tp_graph_if(f, "end", above(f, p[0], k->half), deeper, NULL, 1, &result, &pass, &out));
-    CHECK_OK(dnnl_tp_graph_output(f, out, "y"));
-    CHECK_OK(dnnl_tp_graph_destroy(deeper));
-    return f;
-}
-
-/* Inputs x {R, C}, n {1}; outputs: a straight line, an If in an If, loops, calls. */
-static dnnl_tp_graph_t build(void) {
-    dnnl_tp_graph_t g;
-    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
-    const val_t x = input(g, 2, tensor), n = input(g, 1, scalar);
-    const numbers_t k = {number(g, .5f), number(g, 1), number(g, 2), number(g, 4)};
-    val_t y = x;
-    for (int i = 0; i < 3; ++i) { /* weights of one size, each its own */
-        y = op(g, dnnl_tp_op_matmul, 3, y, constant(g, 2, square, 10 + i), constant(g, 1, row, 20 + i));
-        y = op1(g, i == 1 ? dnnl_tp_op_softmax : dnnl_tp_op_gelu, y);
-    }
-    CHECK_OK(dnnl_tp_graph_output(g, y, "line"));
-    dnnl_tp_graph_t yes = region(g), no = region(g), inner = region(yes);
-    val_t a = op2(yes, dnnl_tp_op_multiply, y, k.two), b = op2(inner, dnnl_tp_op_add, a, x), c,
-          e = op1(no, dnnl_tp_op_tanh, y), picked;
-    CHECK_OK(dnnl_tp_graph_if(yes, "inner", above(yes, n, k.four), inner, NULL, 1, &b, &a, &c));
-    CHECK_OK(dnnl_tp_graph_if(g, "outer", above(g, n, k.two), yes, no, 1, &c, &e, &picked));
-    CHECK_OK(dnnl_tp_graph_output(g, picked, "picked"));
-    CHECK_OK(dnnl_tp_graph_output(g, counted(g, &k, n, picked, 1), "looped"));
-    dnnl_tp_graph_t f = recursive(g, &k);
-    const val_t arg[] = {n, y};
-    val_t called;
-    CHECK_OK(dnnl_tp_graph_call(g, "f", f, 2, arg, 1, &called));
-    CHECK_OK(dnnl_tp_graph_output(g, called, "called"));
-    dnnl_tp_graph_t parts[] = {yes, no, inner, f};
-    for (int i = 0; i < 4; ++i) CHECK_OK(dnnl_tp_graph_destroy(parts[i]));
-    return g;
-}
-
-/* ---- Runs -------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    float x[ELEMS], n[1], y[OUT][ELEMS];
-} data_t;
-static void fill(data_t *d, int n) {
-    test_rng_t r = test_rng((uint64_t)n + 1);
-    for (int i = 0; i < ELEMS; ++i) d->x[i] = test_uniform(&r, -1, 1);
-    d->n[0] = (float)n;
-    memset(d->y, 0xff, sizeof d->y);
-}
-static void pointers(data_t *d, void **in, void **out) {
-    in[0] = d->x, in[1] = d->n;
-    for (int i = 0; i < OUT; ++i) out[i] = d->y[i];
-}
-
-static const float tolerance = 1e-5f; /* a few dozen operators on numbers near 1 */
-static bool same(const data_t *got, const data_t *want) {
-    return !memcmp(got, want, offsetof(data_t, y)) &&
-           far_agrees(got->y[0], want->y[0], OUT * (size_t)ELEMS, tolerance);
-}
-
-static const unsigned flags[] = {0, DNNL_TP_COMPILE_NO_FUSION, DNNL_TP_COMPILE_NO_CLUSTERS};
-static dnnl_tp_executable_t compile(dnnl_tp_graph_t g, dnnl_tp_engine_t engine, unsigned flag) {
-    dnnl_tp_executable_t e;
-    const dnnl_tp_compile_opts_t o = {.struct_size = sizeof o, .flags = flag};
-    CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &o));
-    return e;
-}
-static dnnl_tp_stream_t stream_of(dnnl_tp_engine_t engine) {
-    dnnl_tp_stream_t s;
-    CHECK_OK(dnnl_tp_stream_create(&s, engine, 0));
-    return s;
-}
-
-/* The CPU's results for n = 0 .. MOST - 1. */
-static void expected(dnnl_tp_graph_t g, unsigned flag, data_t *want) {
-    dnnl_tp_executable_t e = compile(g, cpu, flag);
-    dnnl_tp_stream_t s = stream_of(cpu);
-    for (int n = 0; n < MOST; ++n) {
-        void *in[2], *out[OUT];
-        fill(&want[n], n);
-        pointers(&want[n], in, out);
-        CHECK_OK(dnnl_tp_executable_run(e, s, 2, in, OUT, out, NULL));
-    }
-    CHECK_OK(dnnl_tp_stream_destroy(s));
-    CHECK_OK(dnnl_tp_executable_destroy(e));
-}
+#include "far/graph.h"
 
 static int64_t limit_ns = 60000000000;
 static bool one_will_do; /* nobody asks for more */
@@ -193,8 +25,7 @@ static int wrong_runs(unsigned flag) {
         pointers(&got, in, out);
         /* A broken loop may not end by itself. */
         const dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .deadline_ns = dtp_now_ns() + limit_ns};
-        wrong += test_run_graph(e, s, 2, in, OUT, out, &o) != dnnl_tp_success ||
-                 !same(&got, &want[n]);
+        wrong += test_run_graph(e, s, 2, in, OUT, out, &o) != dnnl_tp_success || !same(&got, &want[n]);
     }
     CHECK_OK(dnnl_tp_graph_destroy(g));
     CHECK_OK(dnnl_tp_executable_destroy(e));
@@ -444,117 +275,6 @@ static void from_engine_to_engine(void **state) {
     CHECK_OK(dnnl_tp_threadpool_destroy(pool));
 }
 
-/* ---- Failures ---------------------------------------------------------------------------------------- */
-
-static dnnl_tp_status_t closure(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
-                                int nout, const dnnl_tp_host_arg_t *out) {
-    (void)arg, (void)stop, (void)nin, (void)in, (void)nout, (void)out;
-    return dnnl_tp_success;
-}
-static void refusals(void **state) {
-    (void)state;
-    dnnl_tp_graph_t g;
-    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
-    const val_t x = input(g, 2, tensor);
-    const dnnl_tp_tensor_info_t info = {.ndims = 2, .dims = {R, C}, .data_type = dnnl_tp_f32};
-    val_t y;
-    CHECK_OK(dnnl_tp_graph_host(g, closure, NULL, NULL, 0, "mine", 1, &x, 1, &info, &y));
-    CHECK_OK(dnnl_tp_graph_output(g, y, "y"));
-    dnnl_tp_executable_t e;
-    CHECK_STATUS(dnnl_tp_executable_compile(&e, g, far, 0, NULL, NULL), dnnl_tp_unimplemented);
-    assert_non_null(strstr(dnnl_tp_last_error(), "'mine'"));
-    dnnl_tp_session_t session;
-    CHECK_STATUS(dnnl_tp_session_create(&session, g, far, NULL), dnnl_tp_invalid_arguments);
-    assert_non_null(strstr(dnnl_tp_last_error(), "sessions have pools"));
-    CHECK_OK(dnnl_tp_graph_destroy(g));
-    g = build();
-    e = compile(g, far, 0);
-    dnnl_tp_stream_t s = stream_of(cpu);
-    data_t d;
-    void *in[2], *out[OUT];
-    fill(&d, 1);
-    pointers(&d, in, out);
-    CHECK_STATUS(dnnl_tp_executable_run(e, s, 2, in, OUT, out, NULL), dnnl_tp_invalid_arguments);
-    CHECK_OK(dnnl_tp_stream_destroy(s));
-    for (size_t index = 0; index < 2; ++index) { /* engines are compared, not kinds */
-        dnnl_tp_engine_t twin;
-        CHECK_OK(dnnl_tp_engine_create(&twin, dnnl_tp_gpu, index));
-        s = stream_of(twin);
-        CHECK_STATUS(test_run_graph(e, s, 2, in, OUT, out, NULL),
-                     index ? dnnl_tp_invalid_arguments : dnnl_tp_success);
-        CHECK_OK(dnnl_tp_stream_destroy(s));
-        CHECK_OK(dnnl_tp_engine_destroy(twin));
-    }
-    CHECK_OK(dnnl_tp_executable_destroy(e));
-    CHECK_OK(dnnl_tp_graph_destroy(g));
-}
-
-/* Whatever fails, at the n-th of its kind, fails the run or the compilation; then everything is usable and nothing is
- * left. */
-static void failures(void **state) {
-    (void)state;
-    dnnl_tp_graph_t g = build();
-    data_t want[MOST], got;
-    expected(g, 0, want);
-    dnnl_tp_stream_t s = stream_of(far);
-    for (int memory = far_traits.skips ? 0 : 1; memory < 2; ++memory)
-        for (int n = 0, over = 0; !over; n += memory ? 1 : 7) {
-            dnnl_tp_executable_t e = NULL;
-            assert_true(n < 2000);
-            if (memory) (void)far_fail_alloc(n);
-            dnnl_tp_status_t status = dnnl_tp_executable_compile(&e, g, far, 0, NULL, NULL);
-            if (!memory) (void)far_fail_item(n);
-            void *in[2], *out[OUT];
-            fill(&got, 5);
-            pointers(&got, in, out);
-            upload_run_t up;
-            if (status == dnnl_tp_success) {
-                const bool left = memory && far_fail_alloc(-1); /* not the uploads' */
-                upload_run_begin(&up, e, 2, in, OUT, out);
-                if (left) (void)far_fail_alloc(0); /* the run's first frame */
-                status = dnnl_tp_executable_run(e, s, 2, up.in, OUT, up.out, NULL);
-                over = memory ? far_fail_alloc(-1) : far_fail_item(-1);
-                if (status != dnnl_tp_success) {
-                    upload_run_end(&up);
-                    assert_int_equal(status, memory ? dnnl_tp_out_of_memory : dnnl_tp_runtime_error);
-                    fill(&got, 5);
-                    upload_run_begin(&up, e, 2, in, OUT, out);
-                    CHECK_OK(dnnl_tp_executable_run(e, s, 2, up.in, OUT, up.out, NULL));
-                    over |= memory;
-                }
-                upload_run_end(&up);
-                assert_true(same(&got, &want[5]));
-            } else {
-                assert_int_equal(status, dnnl_tp_out_of_memory);
-            }
-            CHECK_OK(dnnl_tp_executable_destroy(e));
-        }
-    /* Too deep, cancelled, late. */
-    dnnl_tp_executable_t e = compile(g, far, 0);
-    void *in[2], *out[OUT];
-    fill(&got, 6);
-    pointers(&got, in, out);
-    dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .max_depth = 3};
-    CHECK_STATUS(test_run_graph(e, s, 2, in, OUT, out, &o), dnnl_tp_runtime_error);
-    assert_non_null(strstr(dnnl_tp_last_error(), "'again'"));
-    dnnl_tp_cancel_t cancel;
-    CHECK_OK(dnnl_tp_cancel_create(&cancel));
-    CHECK_OK(dnnl_tp_cancel_fire(cancel));
-    o = (dnnl_tp_run_opts_t){.struct_size = sizeof o, .cancel = cancel};
-    CHECK_STATUS(test_run_graph(e, s, 2, in, OUT, out, &o), dnnl_tp_cancelled);
-    CHECK_OK(dnnl_tp_cancel_destroy(cancel));
-    far_set_delay(2000);
-    o = (dnnl_tp_run_opts_t){.struct_size = sizeof o, .deadline_ns = dtp_now_ns() + 5000000};
-    CHECK_STATUS(test_run_graph(e, s, 2, in, OUT, out, &o), dnnl_tp_deadline_exceeded);
-    far_set_delay(0);
-    CHECK_OK(test_run_graph(e, s, 2, in, OUT, out, NULL));
-    assert_true(same(&got, &want[6]));
-    CHECK_OK(dnnl_tp_executable_destroy(e));
-    CHECK_OK(dnnl_tp_stream_destroy(s));
-    CHECK_OK(dnnl_tp_graph_destroy(g));
-    far_check();
-}
-
 /* The time of a run is that of all its steps. */
 static void times(void **state) {
     (void)state;
@@ -613,15 +333,11 @@ static void found(void **state) {
 
 int main(int argc, char **argv) {
     (void)argv;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_give_the_same_bits),
-                                       cmocka_unit_test(threads_on_one_stream),
-                                       cmocka_unit_test(runs_without_waiting),
-                                       cmocka_unit_test(lines_without_waiting),
-                                       cmocka_unit_test(from_engine_to_engine),
-                                       cmocka_unit_test(refusals),
-                                       cmocka_unit_test(failures),
-                                       cmocka_unit_test(times),
-                                       cmocka_unit_test(constants_are_uploaded_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_give_the_same_bits),    cmocka_unit_test(threads_on_one_stream),
+        cmocka_unit_test(runs_without_waiting),       cmocka_unit_test(lines_without_waiting),
+        cmocka_unit_test(from_engine_to_engine),      cmocka_unit_test(times),
+        cmocka_unit_test(constants_are_uploaded_once)};
     const struct CMUnitTest broken[] = {cmocka_unit_test(found)};
     return argc > 1 ? cmocka_run_group_tests(broken, setup, teardown)
                     : cmocka_run_group_tests(tests, setup, teardown);

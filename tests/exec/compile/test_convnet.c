@@ -9,18 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/base/object.h"
 #include "common/base/with.h"
 #include "exec/run/executable.h"
 #include "support/check.h"
-#include "support/mirror.h"
+#include "support/net.h"
 #include "support/upload.h"
-
-static mirror_t *fresh(uint64_t seed) {
-    mirror_t *m = malloc(sizeof *m);
-    mirror_init(m, seed);
-    return m;
-}
 
 static int steps_of(const dtp_exec_t *e, int kind) {
     int n = 0;
@@ -63,70 +56,6 @@ static void finish(mirror_t *m, int steps, const expected_t *expected, int n) {
 }
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
 
-/* ---- Pieces ------------------------------------------------------------------------------------------ */
-
-static int image(mirror_t *m, int64_t n, int64_t c, int64_t side) {
-    const int64_t dims[4] = {n, c, side, side};
-    return mirror_input(m, 4, dims);
-}
-
-static int conv(mirror_t *m, int x, int64_t from, int64_t to, int64_t kernel, int64_t groups, bool bias) {
-    const int64_t dims[4] = {to, from / groups, kernel, kernel}, pads[2] = {kernel / 2, kernel / 2};
-    const double scale = 1. / (double)(from / groups * kernel);
-    const int in[3] = {x, mirror_constant(m, 4, dims, scale), bias ? mirror_constant(m, 1, &to, .5) : -1};
-    const dnnl_tp_op_attr_t attr[3] = {mirror_s64(dnnl_tp_op_attr_pads_begin, 2, pads),
-                                       mirror_s64(dnnl_tp_op_attr_pads_end, 2, pads),
-                                       mirror_s64(dnnl_tp_op_attr_groups, 1, &groups)};
-    return mirror_op(m, dnnl_tp_op_convolution, "conv", bias ? 3 : 2, in, 3, attr);
-}
-
-static int norm(mirror_t *m, int x, int64_t c) {
-    int in[5] = {x};
-    for (int i = 1; i < 5; ++i) in[i] = mirror_constant(m, 1, &c, 1.);
-    in[4] = mirror_unary(m, dnnl_tp_op_abs, in[4]); /* folded first */
-    const float epsilon = .1f;
-    const dnnl_tp_op_attr_t a = mirror_f32(dnnl_tp_op_attr_epsilon, &epsilon);
-    return mirror_op(m, dnnl_tp_op_batch_norm_inference, "bn", 5, in, 1, &a);
-}
-
-static int per_channel(mirror_t *m, int ndims, int64_t c) {
-    const int64_t dims[4] = {ndims > 3 ? 1 : c, ndims > 3 ? c : 1, 1, 1};
-    return mirror_constant(m, ndims, dims, 1.);
-}
-
-static int relu(mirror_t *m, int x) { return mirror_unary(m, dnnl_tp_op_relu, x); }
-static int binary(mirror_t *m, dnnl_tp_op_kind_t kind, int x, int y) { return mirror_binary(m, kind, x, y); }
-
-static int halved(mirror_t *m, dnnl_tp_op_kind_t kind, int x) {
-    const int64_t two[2] = {2, 2};
-    const dnnl_tp_op_attr_t attr[2] = {mirror_s64(dnnl_tp_op_attr_kernel, 2, two),
-                                       mirror_s64(dnnl_tp_op_attr_strides, 2, two)};
-    return mirror_op(m, kind, "pool", 1, &x, 2, attr);
-}
-
-static int average(mirror_t *m, int x, bool keep) {
-    static const int64_t axes[2] = {2, 3};
-    const uint8_t yes = keep;
-    const dnnl_tp_op_attr_t attr[2] = {mirror_s64(dnnl_tp_op_attr_axes, 2, axes),
-                                       mirror_bool(dnnl_tp_op_attr_keep_dims, &yes)};
-    return mirror_op(m, dnnl_tp_op_reduce_mean, "average", 1, &x, 2, attr);
-}
-
-static int flat(mirror_t *m, int x) {
-    static const int64_t shape[2] = {0, -1};
-    static const uint8_t yes = 1;
-    const dnnl_tp_op_attr_t attr[2] = {mirror_s64(dnnl_tp_op_attr_shape, 2, shape),
-                                       mirror_bool(dnnl_tp_op_attr_special_zero, &yes)};
-    return mirror_op(m, dnnl_tp_op_static_reshape, "flatten", 1, &x, 2, attr);
-}
-
-static int joined_along(mirror_t *m, int64_t axis, int x, int y) {
-    const int in[2] = {x, y};
-    const dnnl_tp_op_attr_t attr = mirror_s64(dnnl_tp_op_attr_axis, 1, &axis);
-    return mirror_op(m, dnnl_tp_op_concat, "concat", 2, in, 1, &attr);
-}
-static int joined(mirror_t *m, int x, int y) { return joined_along(m, 1, x, y); }
-
 /* ---- Networks ---------------------------------------------------------------------------------------- */
 
 /* No copy: the first layer reads its few channels where they lie. A step for each convolution, pooling, mean (of few pixels: pooling) and the classifier, none for
@@ -134,12 +63,12 @@ static int joined(mirror_t *m, int x, int y) { return joined_along(m, 1, x, y); 
 static void test_chain(void **state) {
     (void)state;
     for (int64_t n = 1; n < 4; ++n) {
-        mirror_t *m = fresh((uint64_t)n);
-        int x = relu(m, norm(m, conv(m, image(m, n, 3, 16), 3, 24, 3, 1, false), 24));
-        int y = conv(m, x, 24, 24, 3, 1, true);
-        y = relu(m, binary(m, dnnl_tp_op_add, y, x));
-        y = conv(m, halved(m, dnnl_tp_op_max_pool, y), 24, 40, 1, 1, true);
-        y = flat(m, average(m, y, true));
+        mirror_t *m = net_begin((uint64_t)n);
+        int x = net_relu(m, net_norm(m, net_conv(m, net_image(m, n, 3, 16), 3, 24, 3, 1, false), 24));
+        int y = net_conv(m, x, 24, 24, 3, 1, true);
+        y = net_relu(m, net_binary(m, dnnl_tp_op_add, y, x));
+        y = net_conv(m, net_halved(m, dnnl_tp_op_max_pool, y), 24, 40, 1, 1, true);
+        y = net_flat(m, net_average(m, y, true));
         mirror_output(m, mirror_linear(m, "classes", y, 40, 10, 0, 1));
         static const expected_t expected[] = {{dnnl_tp_reorder, 0},
                                               {dnnl_tp_convolution, 3},
@@ -153,20 +82,20 @@ static void test_chain(void **state) {
 /* Channel maps in every form go into the constants; a residual and its relu follow; depthwise and groups, too. */
 static void test_maps(void **state) {
     (void)state;
-    mirror_t *m = fresh(1);
-    int x = conv(m, image(m, 2, 8, 9), 8, 32, 1, 1, true), y, c;
-    y = norm(m, x, 32);
-    y = binary(m, dnnl_tp_op_multiply, per_channel(m, 3, 32), y);
-    y = binary(m, dnnl_tp_op_add, y, per_channel(m, 4, 32));
-    y = binary(m, dnnl_tp_op_subtract, y, per_channel(m, 3, 32));
-    c = mirror_unary(m, dnnl_tp_op_exp, per_channel(m, 3, 32));
-    y = binary(m, dnnl_tp_op_divide, y, c);
-    y = binary(m, dnnl_tp_op_multiply, y, mirror_scalar(m, .75));
-    y = relu(m, y);
-    y = relu(m, norm(m, conv(m, y, 32, 32, 3, 32, false), 32));
-    y = mirror_unary(m, dnnl_tp_op_hard_swish, norm(m, conv(m, y, 32, 16, 3, 4, true), 16));
-    y = binary(m, dnnl_tp_op_add, conv(m, y, 16, 12, 1, 1, false), per_channel(m, 3, 12));
-    mirror_output(m, average(m, y, false));
+    mirror_t *m = net_begin(1);
+    int x = net_conv(m, net_image(m, 2, 8, 9), 8, 32, 1, 1, true), y, c;
+    y = net_norm(m, x, 32);
+    y = net_binary(m, dnnl_tp_op_multiply, net_per_channel(m, 3, 32), y);
+    y = net_binary(m, dnnl_tp_op_add, y, net_per_channel(m, 4, 32));
+    y = net_binary(m, dnnl_tp_op_subtract, y, net_per_channel(m, 3, 32));
+    c = mirror_unary(m, dnnl_tp_op_exp, net_per_channel(m, 3, 32));
+    y = net_binary(m, dnnl_tp_op_divide, y, c);
+    y = net_binary(m, dnnl_tp_op_multiply, y, mirror_scalar(m, .75));
+    y = net_relu(m, y);
+    y = net_relu(m, net_norm(m, net_conv(m, y, 32, 32, 3, 32, false), 32));
+    y = mirror_unary(m, dnnl_tp_op_hard_swish, net_norm(m, net_conv(m, y, 32, 16, 3, 4, true), 16));
+    y = net_binary(m, dnnl_tp_op_add, net_conv(m, y, 16, 12, 1, 1, false), net_per_channel(m, 3, 12));
+    mirror_output(m, net_average(m, y, false));
     static const expected_t expected[] = {
         {dnnl_tp_reorder, 1}, {dnnl_tp_convolution, 4}, {dnnl_tp_reduction, 1}};
     finish(m, 6, expected, COUNT(expected));
@@ -175,11 +104,11 @@ static void test_maps(void **state) {
 /* A constant minus what a convolution gives is not what it gives minus the constant. */
 static void test_reversed(void **state) {
     (void)state;
-    mirror_t *m = fresh(1);
-    int y = conv(m, image(m, 2, 8, 9), 8, 32, 1, 1, true);
-    y = relu(m, binary(m, dnnl_tp_op_subtract, mirror_scalar(m, .75), y));
-    y = binary(m, dnnl_tp_op_subtract, per_channel(m, 3, 32), conv(m, y, 32, 32, 1, 1, true));
-    mirror_output(m, average(m, y, false));
+    mirror_t *m = net_begin(1);
+    int y = net_conv(m, net_image(m, 2, 8, 9), 8, 32, 1, 1, true);
+    y = net_relu(m, net_binary(m, dnnl_tp_op_subtract, mirror_scalar(m, .75), y));
+    y = net_binary(m, dnnl_tp_op_subtract, net_per_channel(m, 3, 32), net_conv(m, y, 32, 32, 1, 1, true));
+    mirror_output(m, net_average(m, y, false));
     static const expected_t expected[] = {{dnnl_tp_convolution, 2}};
     finish(m, 6, expected, COUNT(expected));
 }
@@ -187,17 +116,17 @@ static void test_reversed(void **state) {
 /* What may not be folded: somebody else reads the sums; the map stands in front, or behind a function; it is no constant. */
 static void test_no_map(void **state) {
     (void)state;
-    mirror_t *m = fresh(2);
+    mirror_t *m = net_begin(2);
     const int64_t channels = 6;
-    int x = conv(m, image(m, 2, 4, 5), 4, 6, 3, 1, true);
-    mirror_output(m, average(m, x, true));
-    int y = relu(m, norm(m, x, 6)); /* a pass of its own, with the relu */
-    y = relu(m, conv(m, y, 6, 6, 3, 1, true));
-    y = norm(m, y, 6);
-    mirror_output(m, average(m, y, true));
+    int x = net_conv(m, net_image(m, 2, 4, 5), 4, 6, 3, 1, true);
+    mirror_output(m, net_average(m, x, true));
+    int y = net_relu(m, net_norm(m, x, 6)); /* a pass of its own, with the relu */
+    y = net_relu(m, net_conv(m, y, 6, 6, 3, 1, true));
+    y = net_norm(m, y, 6);
+    mirror_output(m, net_average(m, y, true));
     const int64_t dims[3] = {channels, 1, 1};
-    y = binary(m, dnnl_tp_op_multiply, conv(m, y, 6, 6, 3, 1, true), mirror_input(m, 3, dims));
-    mirror_output(m, average(m, y, true));
+    y = net_binary(m, dnnl_tp_op_multiply, net_conv(m, y, 6, 6, 3, 1, true), mirror_input(m, 3, dims));
+    mirror_output(m, net_average(m, y, true));
     static const expected_t expected[] = {
         {dnnl_tp_reorder, 0}, {dnnl_tp_convolution, 3}, {dnnl_tp_binary, 2}, {dnnl_tp_pooling, 3}};
     finish(m, 8, expected, COUNT(expected));
@@ -207,13 +136,13 @@ static void test_no_map(void **state) {
 static void test_maps_in_front(void **state) {
     (void)state;
     for (int64_t n = 1; n < 4; n += 2) {
-        mirror_t *m = fresh(11);
-        int x = conv(m, image(m, n, 4, 6), 4, 12, 3, 1, true);
-        x = joined(m, x, relu(m, x)); /* nobody folds these into a convolution */
-        int y = binary(m, dnnl_tp_op_multiply, norm(m, x, 24), per_channel(m, 3, 24));
-        y = relu(m, binary(m, dnnl_tp_op_add, per_channel(m, 4, 24), y));
-        mirror_output(m, average(m, conv(m, y, 24, 6, 3, 1, true), true));
-        mirror_output(m, average(m, x, true));
+        mirror_t *m = net_begin(11);
+        int x = net_conv(m, net_image(m, n, 4, 6), 4, 12, 3, 1, true);
+        x = net_joined(m, x, net_relu(m, x)); /* nobody folds these into a convolution */
+        int y = net_binary(m, dnnl_tp_op_multiply, net_norm(m, x, 24), net_per_channel(m, 3, 24));
+        y = net_relu(m, net_binary(m, dnnl_tp_op_add, net_per_channel(m, 4, 24), y));
+        mirror_output(m, net_average(m, net_conv(m, y, 24, 6, 3, 1, true), true));
+        mirror_output(m, net_average(m, x, true));
         static const expected_t expected[] = {
             {dnnl_tp_convolution, 2}, {dnnl_tp_binary, 1}, {dnnl_tp_eltwise, 1}};
         finish(m, -1, expected, COUNT(expected));
@@ -233,16 +162,16 @@ static void test_shuffle(void **state) {
     for (int64_t n = 1; n < 4; n += 2)
         for (int from_image = 0; from_image < 2; ++from_image) {
             const int64_t apart[5] = {n, 4, 6, 5, 5}, whole[4] = {n, 24, 5, 5}, other[4] = {n, 24, 25, 1};
-            mirror_t *m = fresh(12);
-            int x = image(m, n, 24, 5);
-            if (!from_image) x = conv(m, x, 24, 24, 1, 4, true);
+            mirror_t *m = net_begin(12);
+            int x = net_image(m, n, 24, 5);
+            if (!from_image) x = net_conv(m, x, 24, 24, 1, 4, true);
             x = reshaped(m, x, 5, apart);
             dnnl_tp_op_attr_t attr = mirror_s64(dnnl_tp_op_attr_order, 5, order);
             x = reshaped(m, mirror_op(m, dnnl_tp_op_static_transpose, "turn", 1, &x, 1, &attr), 4, whole);
-            x = conv(m, x, 24, 24, 3, 24, false);
+            x = net_conv(m, x, 24, 24, 3, 24, false);
             attr = mirror_s64(dnnl_tp_op_attr_order, 4, turned);
             x = reshaped(m, mirror_op(m, dnnl_tp_op_static_transpose, "turn", 1, &x, 1, &attr), 4, other);
-            mirror_output(m, average(m, conv(m, x, 24, 8, 1, 1, true), true));
+            mirror_output(m, net_average(m, net_conv(m, x, 24, 8, 1, 1, true), true));
             const expected_t expected[] = {{dnnl_tp_shuffle, !from_image}, {dnnl_tp_reorder, 2}};
             finish(m, -1, expected, COUNT(expected));
         }
@@ -254,11 +183,11 @@ static void test_softmax(void **state) {
     static const int64_t axes[] = {1, 2, -1};
     for (int i = 0; i < 3; ++i)
         for (int64_t n = 1; n < 4; n += 2) {
-            mirror_t *m = fresh(13);
-            int x = conv(m, image(m, n, 3, 6), 3, 21, 3, 1, true);
+            mirror_t *m = net_begin(13);
+            int x = net_conv(m, net_image(m, n, 3, 6), 3, 21, 3, 1, true);
             const dnnl_tp_op_attr_t axis = mirror_s64(dnnl_tp_op_attr_axis, 1, &axes[i]);
             x = mirror_op(m, dnnl_tp_op_softmax, "softmax", 1, &x, 1, &axis);
-            mirror_output(m, average(m, conv(m, x, 21, 5, 1, 1, true), true));
+            mirror_output(m, net_average(m, net_conv(m, x, 21, 5, 1, 1, true), true));
             static const expected_t expected[] = {
                 {dnnl_tp_reorder, 0}, {dnnl_tp_softmax, 1}, {dnnl_tp_convolution, 2}, {dnnl_tp_pooling, 1}};
             finish(m, 4, expected, COUNT(expected));
@@ -268,21 +197,21 @@ static void test_softmax(void **state) {
 /* Squeeze and excite, branches that are joined, and the activations that exporters write out. */
 static void test_branches(void **state) {
     (void)state;
-    mirror_t *m = fresh(3);
-    int x = relu(m, conv(m, image(m, 2, 3, 12), 3, 16, 3, 1, true));
-    int gate = relu(m, conv(m, average(m, x, true), 16, 8, 1, 1, true));
-    gate = mirror_unary(m, dnnl_tp_op_sigmoid, conv(m, gate, 8, 16, 1, 1, true));
-    x = binary(m, dnnl_tp_op_multiply, x, gate);
-    int a = conv(m, x, 16, 8, 1, 1, true), b = conv(m, x, 16, 24, 3, 1, true);
-    a = binary(m, dnnl_tp_op_multiply, a, mirror_unary(m, dnnl_tp_op_sigmoid, a));
+    mirror_t *m = net_begin(3);
+    int x = net_relu(m, net_conv(m, net_image(m, 2, 3, 12), 3, 16, 3, 1, true));
+    int gate = net_relu(m, net_conv(m, net_average(m, x, true), 16, 8, 1, 1, true));
+    gate = mirror_unary(m, dnnl_tp_op_sigmoid, net_conv(m, gate, 8, 16, 1, 1, true));
+    x = net_binary(m, dnnl_tp_op_multiply, x, gate);
+    int a = net_conv(m, x, 16, 8, 1, 1, true), b = net_conv(m, x, 16, 24, 3, 1, true);
+    a = net_binary(m, dnnl_tp_op_multiply, a, mirror_unary(m, dnnl_tp_op_sigmoid, a));
     const float zero = 0.f, six = 6.f;
     const dnnl_tp_op_attr_t range[2] = {mirror_f32(dnnl_tp_op_attr_min, &zero),
                                         mirror_f32(dnnl_tp_op_attr_max, &six)};
-    int c = binary(m, dnnl_tp_op_add, b, mirror_scalar(m, 3.));
+    int c = net_binary(m, dnnl_tp_op_add, b, mirror_scalar(m, 3.));
     c = mirror_op(m, dnnl_tp_op_clamp, "relu6", 1, &c, 2, range);
-    b = binary(m, dnnl_tp_op_divide, binary(m, dnnl_tp_op_multiply, b, c), mirror_scalar(m, 6.));
-    x = halved(m, dnnl_tp_op_avg_pool, joined(m, a, b));
-    mirror_output(m, average(m, x, true));
+    b = net_binary(m, dnnl_tp_op_divide, net_binary(m, dnnl_tp_op_multiply, b, c), mirror_scalar(m, 6.));
+    x = net_halved(m, dnnl_tp_op_avg_pool, net_joined(m, a, b));
+    mirror_output(m, net_average(m, x, true));
     static const expected_t expected[] = {{dnnl_tp_reorder, 0}, {dnnl_tp_convolution, 5},
                                           {dnnl_tp_binary, 1},  {dnnl_tp_concat, 0},
                                           {dnnl_tp_pooling, 2}, {dnnl_tp_reduction, 1}};
@@ -293,13 +222,14 @@ static void test_branches(void **state) {
 static void test_excite(void **state) {
     (void)state;
     for (int i = 0; i < 6; ++i) {
-        mirror_t *m = fresh((uint64_t)i + 40);
-        int x = relu(m, conv(m, image(m, 1 + i / 2, 3, 12), 3, 16, 3, 1, true));
-        int gate = relu(m, conv(m, average(m, x, true), 16, 8, 1, 1, true));
-        gate = mirror_unary(m, dnnl_tp_op_sigmoid, conv(m, gate, 8, 16, 1, 1, true));
-        int y = binary(m, dnnl_tp_op_multiply, x, gate);
-        y = i % 2 ? relu(m, binary(m, dnnl_tp_op_add, x, y)) : mirror_unary(m, dnnl_tp_op_hard_swish, y);
-        mirror_output(m, average(m, y, true));
+        mirror_t *m = net_begin((uint64_t)i + 40);
+        int x = net_relu(m, net_conv(m, net_image(m, 1 + i / 2, 3, 12), 3, 16, 3, 1, true));
+        int gate = net_relu(m, net_conv(m, net_average(m, x, true), 16, 8, 1, 1, true));
+        gate = mirror_unary(m, dnnl_tp_op_sigmoid, net_conv(m, gate, 8, 16, 1, 1, true));
+        int y = net_binary(m, dnnl_tp_op_multiply, x, gate);
+        y = i % 2 ? net_relu(m, net_binary(m, dnnl_tp_op_add, x, y))
+                  : mirror_unary(m, dnnl_tp_op_hard_swish, y);
+        mirror_output(m, net_average(m, y, true));
         static const expected_t expected[] = {
             {dnnl_tp_convolution, 3}, {dnnl_tp_binary, 1}, {dnnl_tp_reduction, 2}};
         finish(m, 6, expected, COUNT(expected));
@@ -311,16 +241,18 @@ static void test_excite(void **state) {
 static void test_joins(void **state) {
     (void)state;
     for (int64_t n = 1; n<6; n += n> 1 ? 2 : 1) {
-        mirror_t *m = fresh(7);
-        int x = conv(m, image(m, n, 3, 12), 3, 16, 3, 1, true);
+        mirror_t *m = net_begin(7);
+        int x = net_conv(m, net_image(m, n, 3, 12), 3, 16, 3, 1, true);
         for (int64_t c = 16; c < 40; c += 8) { /* as in DenseNet */
-            int y = relu(m, conv(m, relu(m, norm(m, x, c)), c, 24, 1, 1, true));
-            x = joined(m, x, conv(m, y, 24, 8, 3, 1, false));
+            int y = net_relu(m, net_conv(m, net_relu(m, net_norm(m, x, c)), c, 24, 1, 1, true));
+            x = net_joined(m, x, net_conv(m, y, 24, 8, 3, 1, false));
         }
-        x = relu(m, conv(m, x, 40, 8, 1, 1, true));
-        x = joined(m, relu(m, conv(m, x, 8, 16, 1, 1, true)), relu(m, conv(m, x, 8, 20, 3, 1, true)));
-        x = joined(m, halved(m, dnnl_tp_op_max_pool, x), halved(m, dnnl_tp_op_avg_pool, norm(m, x, 36)));
-        mirror_output(m, average(m, x, true));
+        x = net_relu(m, net_conv(m, x, 40, 8, 1, 1, true));
+        x = net_joined(m, net_relu(m, net_conv(m, x, 8, 16, 1, 1, true)),
+                       net_relu(m, net_conv(m, x, 8, 20, 3, 1, true)));
+        x = net_joined(m, net_halved(m, dnnl_tp_op_max_pool, x),
+                       net_halved(m, dnnl_tp_op_avg_pool, net_norm(m, x, 36)));
+        mirror_output(m, net_average(m, x, true));
         const expected_t expected[] = {{dnnl_tp_reorder, 0}, {dnnl_tp_convolution, 10},
                                        {dnnl_tp_binary, 4},  {dnnl_tp_concat, 0},
                                        {dnnl_tp_pooling, 3}, {dnnl_tp_reduction, 0}};
@@ -336,11 +268,11 @@ static void test_joins_along_every_axis(void **state) {
         const int axis = i / 4, first = i & 1, constant = i >> 1 & 1;
         int64_t dims[4] = {2, 16, 6, 6};
         dims[axis] = axis == 1 ? 5 : 3;
-        mirror_t *m = fresh((uint64_t)i + 60);
-        int x = conv(m, image(m, 2, 3, 6), 3, 16, 3, 1, true);
+        mirror_t *m = net_begin((uint64_t)i + 60);
+        int x = net_conv(m, net_image(m, 2, 3, 6), 3, 16, 3, 1, true);
         int y = constant ? mirror_constant(m, 4, dims, 1.) : mirror_input(m, 4, dims);
-        x = first ? joined_along(m, axis, y, x) : joined_along(m, axis, x, y);
-        mirror_output(m, conv(m, x, axis == 1 ? 21 : 16, 8, 1, 1, true));
+        x = first ? net_joined_along(m, axis, y, x) : net_joined_along(m, axis, x, y);
+        mirror_output(m, net_conv(m, x, axis == 1 ? 21 : 16, 8, 1, 1, true));
         finish(m, -1, NULL, 0);
     }
 }
@@ -350,8 +282,8 @@ static void test_axis_of_one(void **state) {
     (void)state;
     static const int64_t dims[4] = {1, 1, 64, 64}, axis = 1;
     for (int64_t n = 1; n < 4; ++n) {
-        mirror_t *m = fresh((uint64_t)n + 80);
-        int x = binary(m, dnnl_tp_op_multiply, image(m, n, 1, 64), mirror_constant(m, 4, dims, 1.));
+        mirror_t *m = net_begin((uint64_t)n + 80);
+        int x = net_binary(m, dnnl_tp_op_multiply, net_image(m, n, 1, 64), mirror_constant(m, 4, dims, 1.));
         const dnnl_tp_op_attr_t attr = mirror_s64(dnnl_tp_op_attr_axis, 1, &axis);
         mirror_output(m, mirror_op(m, dnnl_tp_op_softmax, "softmax", 1, &x, 1, &attr));
         finish(m, -1, NULL, 0);
@@ -361,12 +293,12 @@ static void test_axis_of_one(void **state) {
 /* What cannot be written in place is copied there once: an input, a function that others read, a value that is wanted twice. */
 static void test_copied_joins(void **state) {
     (void)state;
-    mirror_t *m = fresh(8);
-    int in = image(m, 1, 5, 6), x = conv(m, in, 5, 16, 3, 1, true);
-    int y = relu(m, x), z = conv(m, y, 16, 7, 1, 1, true); /* x and y are read twice */
-    mirror_output(m, joined(m, joined(m, x, z), joined(m, y, in)));
-    mirror_output(m, joined(m, z, z));
-    mirror_output(m, conv(m, joined(m, z, mirror_unary(m, dnnl_tp_op_abs, z)), 14, 4, 1, 1, true));
+    mirror_t *m = net_begin(8);
+    int in = net_image(m, 1, 5, 6), x = net_conv(m, in, 5, 16, 3, 1, true);
+    int y = net_relu(m, x), z = net_conv(m, y, 16, 7, 1, 1, true); /* x and y are read twice */
+    mirror_output(m, net_joined(m, net_joined(m, x, z), net_joined(m, y, in)));
+    mirror_output(m, net_joined(m, z, z));
+    mirror_output(m, net_conv(m, net_joined(m, z, mirror_unary(m, dnnl_tp_op_abs, z)), 14, 4, 1, 1, true));
     const int in3[3] = {x, z, z};
     static const int64_t axis = 1;
     const dnnl_tp_op_attr_t attr = mirror_s64(dnnl_tp_op_attr_axis, 1, &axis);
@@ -380,8 +312,8 @@ static void test_random(void **state) {
     (void)state;
     enum { VALUES = 14, SIDE = 5 };
     for (uint64_t seed = 1; seed <= 60; ++seed) {
-        mirror_t *m = fresh(seed * 977);
-        int v[VALUES] = {image(m, 1 + (int64_t)(seed % 2 ? 0 : seed % 7), 6, SIDE)}, nout = 0;
+        mirror_t *m = net_begin(seed * 977);
+        int v[VALUES] = {net_image(m, 1 + (int64_t)(seed % 2 ? 0 : seed % 7), 6, SIDE)}, nout = 0;
         int64_t c[VALUES] = {6};
         for (int i = 1; i < VALUES; ++i) {
             int from[2];
@@ -393,25 +325,25 @@ static void test_random(void **state) {
             const int64_t cx = c[from[0]];
             c[i] = cx;
             switch ((int)((mirror_random(m) + 1.) * 6.)) {
-            case 0: v[i] = norm(m, x, cx); break;
-            case 1: v[i] = relu(m, x); break;
+            case 0: v[i] = net_norm(m, x, cx); break;
+            case 1: v[i] = net_relu(m, x); break;
             case 2:
             case 3:
             case 4:
                 if (cx + c[from[1]] < 64) {
-                    v[i] = joined(m, x, y);
+                    v[i] = net_joined(m, x, y);
                     c[i] = cx + c[from[1]];
                     break;
                 } /* fall through */
             case 5:
-                v[i] =
-                    cx == c[from[1]] ? binary(m, dnnl_tp_op_add, x, y) : mirror_unary(m, dnnl_tp_op_abs, x);
+                v[i] = cx == c[from[1]] ? net_binary(m, dnnl_tp_op_add, x, y)
+                                        : mirror_unary(m, dnnl_tp_op_abs, x);
                 break;
-            case 6: v[i] = conv(m, x, cx, cx, 3, cx, true); break; /* depthwise */
-            case 7: v[i] = binary(m, dnnl_tp_op_multiply, x, per_channel(m, 3, cx)); break;
+            case 6: v[i] = net_conv(m, x, cx, cx, 3, cx, true); break; /* depthwise */
+            case 7: v[i] = net_binary(m, dnnl_tp_op_multiply, x, net_per_channel(m, 3, cx)); break;
             default:
                 c[i] = 3 + (int64_t)(4. * (mirror_random(m) + 1.));
-                v[i] = conv(m, x, cx, c[i], i % 2 ? 3 : 1, 1, i % 3 > 0);
+                v[i] = net_conv(m, x, cx, c[i], i % 2 ? 3 : 1, 1, i % 3 > 0);
             }
             if (i == VALUES - 1 || mirror_random(m) > .7) mirror_output(m, v[i]), ++nout;
         }
@@ -430,123 +362,6 @@ static void test_random(void **state) {
     }
 }
 
-static int plain_network(mirror_t *m, int x) {
-    x = relu(m, norm(m, conv(m, x, 3, 24, 3, 1, true), 24));
-    x = relu(m, norm(m, conv(m, x, 24, 24, 3, 24, false), 24));
-    x = binary(m, dnnl_tp_op_add, conv(m, x, 24, 24, 1, 1, true), x);
-    x = norm(m, x, 24);
-    x = conv(m, halved(m, dnnl_tp_op_max_pool, x), 24, 40, 3, 1, true);
-    return mirror_linear(m, "classes", flat(m, average(m, x, true)), 40, 10, 0, 1);
-}
-
-/* What was packed for one batch serves the others, fused or not what concerns plain products; images are cut. */
-static void test_shared(void **state) {
-    (void)state;
-    dnnl_tp_engine_t engine;
-    mirror_t *m = fresh(5);
-    m->runtime_dims = 1;
-    mirror_output(m, plain_network(m, image(m, 2, 3, 16)));
-    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
-    int64_t made = 0;
-    for (int64_t n = 1; n < 9; ++n) {
-        dnnl_tp_tensor_info_t shape = m->value[m->in[0]].info;
-        dnnl_tp_stream_attr_t attr;
-        dnnl_tp_threadpool_t pool = NULL;
-        dnnl_tp_executable_t e;
-        const dnnl_tp_threadpool_opts_t two = {.struct_size = sizeof two, .num_threads = 2};
-        CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
-        if (DNNL_TP_WITH_THREADPOOL) {
-            CHECK_OK(dnnl_tp_threadpool_create(&pool, &two));
-            CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
-        }
-        shape.dims[0] = n;
-        const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .stream_attr = attr};
-        CHECK_OK(dnnl_tp_executable_compile(&e, m->graph, engine, 1, &shape, &opts));
-        if (n == 1) made = atomic_load(&e->graph->store->next_id);
-        assert_int_equal(atomic_load(&e->graph->store->next_id), made);
-        if (DTP_WITH_SLICES && pool) assert_int_equal(e->nslice_groups > 0, n > 1);
-        CHECK_OK(dnnl_tp_executable_destroy(e));
-        CHECK_OK(dnnl_tp_stream_attr_destroy(attr));
-        if (pool) CHECK_OK(dnnl_tp_threadpool_destroy(pool));
-    }
-    CHECK_OK(dnnl_tp_engine_destroy(engine));
-    mirror_free(m);
-    free(m);
-}
-
-static test_allocator_t allocator;
-
-/* Pages that the process alone has, without those of the far engine's arena, which keeps what was touched; 0 under
- * sanitizers, which keep what was freed. */
-static long resident_pages(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return 0;
-#else
-    long all, here, shared;
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (!f || fscanf(f, "%ld %ld %ld", &all, &here, &shared) != 3) here = shared = 0;
-    if (f) (void)fclose(f);
-    return here - shared;
-#endif
-}
-
-/* A thousand batch sizes of one graph, the largest first: what is kept of them does not grow, neither blocks nor pages. */
-static void test_thousand_shapes(void **state) {
-    (void)state;
-    enum { SHAPES = 1000, WARM = 100, KEPT = 64, MOST_PAGES = 512 };
-    int capacity;
-    CHECK_OK(dnnl_tp_get_primitive_cache_capacity(&capacity));
-    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(KEPT));
-    mirror_t *m = fresh(14);
-    m->runtime_dims = 1;
-    mirror_output(m, plain_network(m, image(m, 2, 3, 6)));
-    int64_t blocks = 0;
-    long pages = 0;
-    for (int i = 0; i < SHAPES; ++i) {
-        dnnl_tp_tensor_info_t shape = m->value[m->in[0]].info;
-        dnnl_tp_executable_t e;
-        shape.dims[0] = SHAPES - i;
-        CHECK_OK(dnnl_tp_executable_compile(&e, m->graph, m->engine, 1, &shape, NULL));
-        CHECK_OK(dnnl_tp_executable_destroy(e));
-        if (i == WARM) blocks = atomic_load(&allocator.live), pages = resident_pages();
-    }
-    assert_in_range(atomic_load(&allocator.live), 0, blocks + KEPT);
-    if (pages) assert_in_range(resident_pages(), 0, pages + MOST_PAGES);
-    mirror_free(m);
-    free(m);
-    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(capacity));
-}
-
-/* The n-th allocation of a compilation fails, for every n: nothing leaks, and the next one goes on. */
-static void test_no_memory(void **state) {
-    (void)state;
-    int capacity;
-    CHECK_OK(dnnl_tp_get_primitive_cache_capacity(&capacity));
-    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(0));
-    mirror_t *m = fresh(6);
-    int x = image(m, 2, 3, 8);
-    mirror_output(m, plain_network(m, x));
-    mirror_output(m, mirror_linear(m, "fc", flat(m, conv(m, x, 3, 8, 1, 1, false)), 512, 7, 1, 0));
-    dnnl_tp_executable_t e = NULL;
-    long n = 0;
-    for (dnnl_tp_status_t s = dnnl_tp_out_of_memory; s != dnnl_tp_success; ++n) {
-        const int64_t objects = dtp_object_live();
-        allocator.fail_at = n;
-        s = dnnl_tp_executable_compile(&e, m->graph, m->engine, 1, &m->value[m->in[0]].info, NULL);
-        allocator.fail_at = -1;
-        if (s == dnnl_tp_success) break;
-        assert_int_equal(s, dnnl_tp_out_of_memory);
-        assert_null(e);
-        assert_int_equal(dtp_object_live(), objects);
-    }
-    print_message("%ld allocations compile it\n", n);
-    CHECK_OK(dnnl_tp_executable_destroy(e));
-    assert_int_equal(mirror_check(m, NULL, 0, 5e-5), 0);
-    mirror_free(m);
-    free(m);
-    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(capacity));
-}
-
 /* In front of a classifier images are flattened as they lie, and its constant weights stand in the order of their pixels:
  * nothing is copied. Columns enough for two turns of packing; one pixel or channel left; flattened in two steps. */
 static void test_flatten(void **state) {
@@ -554,11 +369,11 @@ static void test_flatten(void **state) {
     static const int64_t channels[] = {40, 33, 1}, side[] = {8, 5, 2}, classes[] = {230, 17, 3};
     for (int i = 0; i < 12; ++i) {
         const int64_t c = channels[i % 3], n = 1 + i / 6 * 2, planes[3] = {n, c, side[i % 3] * side[i % 3]};
-        mirror_t *m = fresh((uint64_t)i + 20);
-        int x = relu(m, conv(m, image(m, n, 3, 2 * side[i % 3]), 3, c, 3, 1, true));
-        x = halved(m, dnnl_tp_op_max_pool, x);
+        mirror_t *m = net_begin((uint64_t)i + 20);
+        int x = net_relu(m, net_conv(m, net_image(m, n, 3, 2 * side[i % 3]), 3, c, 3, 1, true));
+        x = net_halved(m, dnnl_tp_op_max_pool, x);
         if (i & 1) x = reshaped(m, x, 3, planes);
-        x = relu(m, mirror_linear(m, "fc", flat(m, x), c * planes[2], classes[i % 3], i / 3 & 1, 0));
+        x = net_relu(m, mirror_linear(m, "fc", net_flat(m, x), c * planes[2], classes[i % 3], i / 3 & 1, 0));
         mirror_output(m, mirror_linear(m, "classes", x, classes[i % 3], 5, 1, 1));
         static const expected_t expected[] = {
             {dnnl_tp_reorder, 0}, {dnnl_tp_convolution, 1}, {dnnl_tp_pooling, 1}, {dnnl_tp_matmul, 2}};
@@ -570,14 +385,14 @@ static void test_flatten(void **state) {
  * lie, whose weights are shared with a product that reads rows as they are. */
 static void test_flatten_beside(void **state) {
     (void)state;
-    mirror_t *m = fresh(31);
+    mirror_t *m = net_begin(31);
     const int64_t rows[2] = {2, 6 * 16}, wei[2] = {6 * 16, 10};
-    int x = relu(m, conv(m, image(m, 2, 3, 4), 3, 6, 3, 1, true)), y = flat(m, x);
+    int x = net_relu(m, net_conv(m, net_image(m, 2, 3, 4), 3, 6, 3, 1, true)), y = net_flat(m, x);
     const int w = mirror_constant(m, 2, wei, .1), other = mirror_constant(m, 2, wei, .1);
     const int in[3][2] = {{y, w}, {y, other}, {mirror_input(m, 2, rows), w}};
     for (int i = 0; i < 3; ++i)
         mirror_output(m, mirror_op(m, dnnl_tp_op_matmul, "product", 2, in[i], 0, NULL));
-    mirror_output(m, average(m, halved(m, dnnl_tp_op_avg_pool, x), true));
+    mirror_output(m, net_average(m, net_halved(m, dnnl_tp_op_avg_pool, x), true));
     mirror_output(m, mirror_unary(m, dnnl_tp_op_abs, y));
     static const expected_t expected[] = {{dnnl_tp_reorder, 1}, {dnnl_tp_matmul, 3}, {dnnl_tp_pooling, 2}};
     finish(m, -1, expected, COUNT(expected));
@@ -586,12 +401,13 @@ static void test_flatten_beside(void **state) {
 /* Outputs of the graph are row-major: one copy each. */
 static void test_edges(void **state) {
     (void)state;
-    mirror_t *m = fresh(4);
-    int x = relu(m, conv(m, image(m, 2, 3, 8), 3, 16, 3, 1, true));
-    int y = conv(m, x, 16, 16, 3, 1, true);
+    mirror_t *m = net_begin(4);
+    int x = net_relu(m, net_conv(m, net_image(m, 2, 3, 8), 3, 16, 3, 1, true));
+    int y = net_conv(m, x, 16, 16, 3, 1, true);
     mirror_output(m, x);
-    mirror_output(m, joined(m, halved(m, dnnl_tp_op_max_pool, y), halved(m, dnnl_tp_op_avg_pool, y)));
-    mirror_output(m, flat(m, halved(m, dnnl_tp_op_max_pool, x)));
+    mirror_output(
+        m, net_joined(m, net_halved(m, dnnl_tp_op_max_pool, y), net_halved(m, dnnl_tp_op_avg_pool, y)));
+    mirror_output(m, net_flat(m, net_halved(m, dnnl_tp_op_max_pool, x)));
     static const expected_t expected[] = {
         {dnnl_tp_reorder, 3}, {dnnl_tp_convolution, 2}, {dnnl_tp_concat, 0}, {dnnl_tp_pooling, 3}};
     finish(m, 8, expected, COUNT(expected));
@@ -602,9 +418,9 @@ static void test_edges(void **state) {
 static void test_winograd(void **state) {
     (void)state;
     enum { CHANNELS = 48, SIDE = 14, LAYERS = 2 };
-    mirror_t *m = fresh(9);
-    int x = image(m, 1, CHANNELS, SIDE);
-    for (int i = 0; i < LAYERS; ++i) x = relu(m, conv(m, x, CHANNELS, CHANNELS, 3, 1, true));
+    mirror_t *m = net_begin(9);
+    int x = net_image(m, 1, CHANNELS, SIDE);
+    for (int i = 0; i < LAYERS; ++i) x = net_relu(m, net_conv(m, x, CHANNELS, CHANNELS, 3, 1, true));
     mirror_output(m, x);
     const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts};
     dnnl_tp_executable_t e;
@@ -625,19 +441,24 @@ static void test_winograd(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),       cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_reversed),    cmocka_unit_test(test_no_map),
-        cmocka_unit_test(test_branches),    cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_shared),      cmocka_unit_test(test_joins),
-        cmocka_unit_test(test_random),      cmocka_unit_test(test_joins_along_every_axis),
-        cmocka_unit_test(test_axis_of_one), cmocka_unit_test(test_copied_joins),
-        cmocka_unit_test(test_no_memory),   cmocka_unit_test(test_shuffle),
-        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_thousand_shapes),
-        cmocka_unit_test(test_winograd),    cmocka_unit_test(test_maps_in_front),
-        cmocka_unit_test(test_flatten),     cmocka_unit_test(test_flatten_beside),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_reversed),
+        cmocka_unit_test(test_no_map),
+        cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_joins_along_every_axis),
+        cmocka_unit_test(test_axis_of_one),
+        cmocka_unit_test(test_copied_joins),
+        cmocka_unit_test(test_shuffle),
+        cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_winograd),
+        cmocka_unit_test(test_maps_in_front),
+        cmocka_unit_test(test_flatten),
+        cmocka_unit_test(test_flatten_beside),
         cmocka_unit_test(test_excite),
     };
-    test_allocator_init(&allocator);
-    if (dnnl_tp_set_allocator(&allocator.iface)) return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
