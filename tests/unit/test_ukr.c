@@ -107,7 +107,7 @@ static void check_tile(const case_t *c) {
         u.copy = (char *)copy;
         u.copy_bs = k * 64;
     }
-    if (c->mr > DTP_UKR_MAX_MR) c->set->tall[c->mr](&u);
+    if (c->mr > DTP_UKR_MAX_MR) c->set->tall[c->nv][c->mr](&u);
     else (c->half_panel ? c->set->half_panel : c->set->tile[c->nv])[c->mr](&u);
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < ldc; ++j) {
@@ -178,7 +178,8 @@ static void check_set(const dtp_ukr_set_t *set, const char *name, bool whole) {
         for (int mr = 0; mr <= DTP_UKR_MAX_MR; ++mr)
             assert_true(!set->tile[nv][mr] == !(mr > 0 && mr <= set->max_mr[nv]));
     }
-    for (int rows = 0; rows <= DTP_UKR_MAX_MR; ++rows) assert_null(set->tall[rows]);
+    for (int nv = 0; nv <= DTP_UKR_TALL_PANELS; ++nv)
+        for (int rows = 0; rows <= DTP_UKR_MAX_MR; ++rows) assert_null(set->tall[nv][rows]);
     if (!whole) return;
     assert_non_null(set->pack);
     assert_non_null(set->pack_trans);
@@ -236,25 +237,25 @@ static void tiles(void **state) {
             }
         assert_true(found >= 4);
         for (int mr = 1; mr <= set[s]->half_panel_mr; ++mr)
-            check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = 2, .half_panel = true}, 24,
-                        8);
-        for (int mr = 1; mr <= DTP_UKR_TALL_ROWS; ++mr) {
-            if (!set[s]->tall[mr]) continue;
-            assert_true(mr > DTP_UKR_MAX_MR);
-            for (int v = 0; v < 80; ++v) {
-                const case_t c = {.set = set[s],
-                                  .name = name[s],
-                                  .mr = mr,
-                                  .nv = 1,
-                                  .cols = 16 - (v % 3 ? (int)(test_rand(&rng) % 16) : 0),
-                                  .k = ks[v % 5],
-                                  .nblk = 1,
-                                  .add = v & 1,
-                                  .bias = v & 2,
-                                  .flags = flags(0)};
-                check_tile(&c);
+            check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = 2, .half_panel = true}, 24, 8);
+        for (int nv = 1; nv <= DTP_UKR_TALL_PANELS; ++nv)
+            for (int mr = 1; mr <= DTP_UKR_TALL_ROWS; ++mr) {
+                if (!set[s]->tall[nv][mr]) continue;
+                assert_true(mr > DTP_UKR_MAX_MR);
+                for (int v = 0; v < 80; ++v) {
+                    const case_t c = {.set = set[s],
+                                      .name = name[s],
+                                      .mr = mr,
+                                      .nv = nv,
+                                      .cols = 16 * nv - (v % 3 ? (int)(test_rand(&rng) % 16) : 0),
+                                      .k = ks[v % 5],
+                                      .nblk = 1,
+                                      .add = v & 1,
+                                      .bias = v & 2,
+                                      .flags = flags(DTP_UKR_ACC)};
+                    check_tile(&c);
+                }
             }
-        }
     }
 }
 

@@ -262,7 +262,9 @@ static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
 
 static void gemm_block(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
     const dtp_gemm_t *g = s->g;
-    const bool one_block = m1 - m0 <= g->ukr->max_mr[g->nv] && g->b_form == DTP_GEMM_B_PACKED;
+    const bool one_block = g->b_form == DTP_GEMM_B_PACKED &&
+                           (m1 - m0 <= g->ukr->max_mr[g->nv] ||
+                            (g->nv == DTP_UKR_TALL_PANELS && dtp_gemm_tall(g->ukr, g->nv, m1 - m0)));
     if (g->kc >= g->k || !(one_block || g->b_form == DTP_GEMM_B_WIDE)) {
         gemm_block_passes(s, m0, m1, s0, s1);
         return;

@@ -106,6 +106,12 @@ typedef struct {
     dtp_ukr_args_t once_args; /* all but the addresses */
 } dtp_gemm_t;
 
+/* Whether so many rows are one tall block of nv column panels. */
+static inline bool dtp_gemm_tall(const dtp_ukr_set_t *ukr, int nv, int64_t rows) {
+    return rows > DTP_UKR_MAX_MR && rows <= DTP_UKR_TALL_ROWS && nv <= DTP_UKR_TALL_PANELS &&
+           ukr->tall[nv][rows];
+}
+
 /* K-steps of a pass over k of them; the last one may have less. */
 static inline int64_t dtp_gemm_pass(int64_t k) {
     if (k <= DTP_GEMM_K_ONE) return k;

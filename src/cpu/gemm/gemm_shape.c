@@ -8,6 +8,7 @@
 enum {
     PLAIN_ROWS = 128, /* up to here row-major B is read in place */
     PAGE_BYTES = 4096,
+    ODD_PANELS = 8,      /* with more a narrow last strip costs little */
     FEW_BLOCKS = 3,      /* row blocks for which B is read along its rows */
     B_BYTES_PER_NS = 60, /* of one core, from the shared cache */
     ALONE_NS = 2000,     /* not worth a second thread */
@@ -45,6 +46,9 @@ static int gemm_strip_width(const dtp_gemm_t *g, int64_t m, int64_t npanels) {
         /* Strips divide the wide column panels. Tiles of less than four rows are for products that have no more. */
         nv = DTP_GEMM_WIDE / DTP_UKR_PANEL;
         while (nv > 1 && ukr->max_mr[nv] < dtp_min64(m, 4)) nv /= 2;
+    } else if (g->b_form == DTP_GEMM_B_PACKED && dtp_gemm_tall(ukr, DTP_UKR_TALL_PANELS, m) &&
+               (npanels % DTP_UKR_TALL_PANELS == 0 || npanels > ODD_PANELS)) {
+        nv = DTP_UKR_TALL_PANELS;
     } else if (ukr->max_nv > 1) {
         if (m <= ukr->max_mr[4]) nv = 4;
         else if (ukr->max_mr[3]) nv = npanels % 3 && npanels % 4 == 0 && m > 2 * ukr->max_mr[4] ? 4 : 3;
@@ -97,8 +101,8 @@ static void gemm_plan_once(dtp_gemm_t *g) {
     g->once_rows = high * mr;
     g->once_nrest = nblk - high;
     if (nblk > high) g->one_call_rest = g->ukr->tile[g->nv][mr - 1];
-    if (packed && g->nv == 1 && g->m <= DTP_UKR_TALL_ROWS && g->ukr->tall[g->m]) {
-        g->one_call = g->ukr->tall[g->m];
+    if (packed && dtp_gemm_tall(g->ukr, g->nv, g->m)) {
+        g->one_call = g->ukr->tall[g->nv][g->m];
         g->one_call_rest = NULL;
     }
     g->once_args = (dtp_ukr_args_t){.lda = g->sam,

@@ -24,6 +24,7 @@
 #define DTP_UKR_MAX_MR 8
 #define DTP_UKR_DOT_ROWS 4
 #define DTP_UKR_TALL_ROWS 16
+#define DTP_UKR_TALL_PANELS 2
 #define DTP_UKR_HALF_PANEL_ROWS 4
 #define DTP_UKR_MAX_NV 4
 
@@ -122,9 +123,11 @@ typedef struct {
     int wide_rows; /* products of up to so many rows read weights that fit the L2 best as one stream of wide column panels */
     int pf_shift; /* the fetch of a column panel of the next strip is spread over up to 1 << pf_shift row blocks */
     dtp_ukr_fn_t tile[DTP_UKR_MAX_NV + 1][DTP_UKR_MAX_MR + 1]; /* [nv][mr] */
-    /* One block of more than DTP_UKR_MAX_MR rows and one column panel of packed B: no tables, taps, ACC or prefetch.
-     * For tiny products, where a second block costs too much. NULL: none. */
-    dtp_ukr_fn_t tall[DTP_UKR_TALL_ROWS + 1];
+    /* [nv][mr]: one block of more than DTP_UKR_MAX_MR rows and one or two column panels of packed B: no tables or taps.
+     * One panel, without ACC and prefetch, is for tiny products, where a second block costs too much. Two are for
+     * few rows, which then read B once: two blocks of few rows wait for the second-level cache. The lines pf_dist bytes ahead
+     * are fetched, then those of the strip at pf. NULL: none. */
+    dtp_ukr_fn_t tall[DTP_UKR_TALL_PANELS + 1][DTP_UKR_TALL_ROWS + 1];
     /* Two column panels of packed B, of the last one only columns of the first half: as tile[2], with half_panel_mr rows. */
     int half_panel_mr; /* 0: none */
     dtp_ukr_fn_t half_panel[DTP_UKR_HALF_PANEL_ROWS + 1];

@@ -302,53 +302,71 @@ DTP_UKR_TILES_AVX512(DEFINE)
 
 /* ---- Tall blocks ------------------------------------------------------------------------------------- */
 
-/* Four rows to a pointer: 16 row pointers would not fit the general registers. */
-INLINE void tall_body(const int MR, const dtp_ukr_args_t *u) {
-    const __mmask16 mask = (__mmask16)u->mask;
-    __m512 c[DTP_UKR_TALL_ROWS];
-    UNROLL for (int i = 0; i < MR; i++) c[i] = _mm512_setzero_ps();
-    const char *a[DTP_UKR_TALL_ROWS / 4], *b = u->b;
-    const int64_t lda = u->lda, lda3 = 3 * lda;
-    UNROLL for (int g = 0; 4 * g < MR; g++) a[g] = u->a + 4 * g * lda;
-    for (int64_t k = u->k; k > 0; k--, b += DTP_UKR_PANEL_BYTES) {
-        const __m512 bv = _mm512_loadu_ps((const float *)b);
+/* k-steps of a tall block. Four rows to a pointer: so many row pointers would not fit the general registers. With two column
+ * panels the lines at `next` are fetched meanwhile. */
+INLINE void tall_steps(const int MR, const int NV, __m512 *c, const char **a, int64_t lda, const char *b,
+                       int64_t bs, int64_t k, const char *next) {
+    const int64_t lda3 = 3 * lda;
+    for (; k > 0; k--, b += DTP_UKR_PANEL_BYTES, next += DTP_UKR_PANEL_BYTES) {
+        __m512 bv[DTP_UKR_TALL_PANELS];
+        UNROLL for (int j = 0; j < NV; j++) bv[j] = _mm512_loadu_ps((const float *)(b + j * bs));
+        UNROLL for (int j = 0; NV > 1 && j < NV; j++) fetch_l2(next + j * bs);
         UNROLL for (int i = 0; i < MR; i++) {
             const char *row = a[i / 4];
-            fmadd_at(&c[i], i % 4 == 3 ? row + lda3 : row + i % 4 * lda, bv);
+            k_row(NV, c + i * NV, i % 4 == 3 ? row + lda3 : row + i % 4 * lda, bv);
         }
         UNROLL for (int g = 0; 4 * g < MR; g++) {
             a[g] += sizeof(float);
             __asm__("" : "+r"(a[g])); /* or the compiler makes a pointer of each row after all */
         }
     }
+}
+
+INLINE void tall_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
+    const __mmask16 mask = (__mmask16)u->mask;
+    __m512 c[MAX_ACC];
+    UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
+    const char *a[DTP_UKR_TALL_ROWS / 4];
+    UNROLL for (int g = 0; 4 * g < MR; g++) a[g] = u->a + 4 * g * u->lda;
+    const int64_t ahead = NV == 1                                      ? 0
+                          : u->pf_dist < u->k * DTP_UKR_PANEL_BYTES ? u->pf_dist / DTP_UKR_PANEL_BYTES
+                                                                       : u->k;
+    const int64_t first = u->k - ahead;
+    tall_steps(MR, NV, c, a, u->lda, u->b, u->bs, first, u->b + ahead * DTP_UKR_PANEL_BYTES);
+    if (NV > 1) tall_steps(MR, NV, c, a, u->lda, u->b + first * DTP_UKR_PANEL_BYTES, u->bs, ahead, u->pf);
+#define LINE_OF(j, p)                                                                            \
+    _mm512_maskz_loadu_ps((j) < NV - 1 ? (__mmask16)-1 : mask, (const float *)(const void *)(p) + 16 * (j))
+    char *to = u->c;
+    if (u->flags & DTP_UKR_ACC) {
+        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
+            c[i * NV + j] = _mm512_add_ps(c[i * NV + j], LINE_OF(j, to + i * u->ldc));
+    }
     if (u->bias) {
-        const __m512 v = _mm512_maskz_loadu_ps(mask, u->bias);
-        UNROLL for (int i = 0; i < MR; i++) c[i] = _mm512_add_ps(c[i], v);
+        __m512 v[DTP_UKR_TALL_PANELS];
+        UNROLL for (int j = 0; j < NV; j++) v[j] = LINE_OF(j, u->bias);
+        UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_add_ps(c[i], v[i % NV]);
     }
     /* max(0, x), in this order, keeps NaN. */
     if (u->flags & DTP_UKR_RELU_FIRST) {
-        UNROLL for (int i = 0; i < MR; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);
+        UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);
     }
     if (u->add) {
         const __m512 s = _mm512_set1_ps(u->add_scale);
-        UNROLL for (int i = 0; i < MR; i++) c[i] =
-            _mm512_fmadd_ps(s, _mm512_maskz_loadu_ps(mask, (const float *)(u->add + i * u->ldadd)), c[i]);
+        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
+            c[i * NV + j] = _mm512_fmadd_ps(s, LINE_OF(j, u->add + i * u->ldadd), c[i * NV + j]);
     }
-    if (u->flags & DTP_UKR_FLOOR) bound(MR, c, u);
-    char *to = u->c;
-    UNROLL for (int i = 0; i < MR; i++, to += u->ldc) _mm512_mask_storeu_ps((float *)to, mask, c[i]);
+    if (u->flags & DTP_UKR_FLOOR) bound(MR * NV, c, u);
+    UNROLL for (int i = 0; i < MR; i++, to += u->ldc) UNROLL for (int j = 0; j < NV; j++)
+        _mm512_mask_storeu_ps((float *)to + 16 * j, j < NV - 1 ? (__mmask16)-1 : mask, c[i * NV + j]);
+#undef LINE_OF
 }
 
-#define TALL(mr) \
-    static NOINLINE void ukr_tall_##mr(const dtp_ukr_args_t *u) { tall_body(mr, u); }
-TALL(9)
-TALL(10)
-TALL(11)
-TALL(12)
-TALL(13)
-TALL(14)
-TALL(15)
-TALL(16)
+#define TALL(mr, nv) \
+    static NOINLINE void ukr_tall_##mr##x##nv(const dtp_ukr_args_t *u) { tall_body(mr, nv, u); }
+#define TALL_ROWS(X) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(13, 1) X(14, 1) X(15, 1) X(16, 1)
+#define TALL_PAIRS(X) X(9, 2) X(10, 2) X(11, 2) X(12, 2)
+TALL_ROWS(TALL)
+TALL_PAIRS(TALL)
 
 /* ---- Packing ----------------------------------------------------------------------------------------- */
 
@@ -481,6 +499,7 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
     else dot_4(a, lda, b, ldb, n, k, c, ldc);
 }
 
+#define TALL_ENTRY(mr, nv) [nv][mr] = ukr_tall_##mr##x##nv,
 #define ENTRY(types, mr, nv, isa) [nv][mr] = ukr_##types##_##mr##x##nv,
 const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                        .max_nv = 4,
@@ -488,14 +507,7 @@ const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                        .wide_rows = 6,
                                        .pf_shift = 2,
                                        .tile = {DTP_UKR_TILES_AVX512(ENTRY)},
-                                       .tall = {[9] = ukr_tall_9,
-                                                ukr_tall_10,
-                                                ukr_tall_11,
-                                                ukr_tall_12,
-                                                ukr_tall_13,
-                                                ukr_tall_14,
-                                                ukr_tall_15,
-                                                ukr_tall_16},
+                                       .tall = {TALL_ROWS(TALL_ENTRY) TALL_PAIRS(TALL_ENTRY)},
                                        .elems = 1,
                                        .k_lanes = &dtp_ukr_k_lanes__avx512,
                                        .pack = pack,
