@@ -2,6 +2,7 @@
 #ifndef DTP_CPU_LNORM_KERN_H
 #define DTP_CPU_LNORM_KERN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -16,6 +17,7 @@ typedef struct {
     const float *scale, *shift; /* n each, or NULL */
     float *mean, *var; /* rows each: results, or inputs with DTP_LNORM_GLOBAL (mean NULL = 0); or NULL */
     int64_t ldx, ldy, rows, n;
+    int64_t ahead; /* the rows that follow a block are fetched if both have at most so many elements */
     float eps;
     unsigned flags;
     int stream; /* non-temporal stores where alignment allows; y is not x */
