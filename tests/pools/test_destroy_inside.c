@@ -269,12 +269,15 @@ static void given_away_elsewhere(void **state) {
         stream = test_stream(test_engine, test_pool_iface(pool), 1, 0);
         CHECK_OK(dnnl_tp_stream_wait_event(stream, gate));
         CHECK_OK(test_step(add, stream, x));
+        dnnl_tp_event_t last = test_record(stream);
         CHECK_OK(dnnl_tp_stream_give_away(stream));
         assert_true(x[0] == 2);
         CHECK_OK(dnnl_tp_event_signal(gate, dnnl_tp_success));
-        dnnl_tp_event_destroy(gate);
-        soon_alive(live);
+        CHECK_OK(dnnl_tp_event_wait(last, -1, NULL));
         assert_true(x[0] == 3);
+        dnnl_tp_event_destroy(gate);
+        dnnl_tp_event_destroy(last);
+        soon_alive(live);
     }
     dnnl_tp_threadpool_destroy(pool);
 }

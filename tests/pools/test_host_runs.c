@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/primitive/engine.h"
+#include "dnnl_tp/dnnl_tp_graph.h"
 #include "support/check.h"
 #include "support/group_pool.h"
 #include "support/streams.h"
@@ -226,13 +227,108 @@ static void many_clients(void **state) {
         }
 }
 
+/* Inside schedule, with the cookie of a run, the host calls the program, which cancels that run: it
+ * ends at once, but the host hears of the end when schedule has returned. */
+typedef struct {
+    dnnl_tp_cancel_t token;
+    dnnl_tp_task_fn_t fn; /* the task that was accepted */
+    void *arg;
+    int inside, begun, ended, ended_inside, tasks;
+    bool accepts, later;
+    dnnl_tp_task_fn_t done;
+    void *done_arg;
+} canceller_t;
+static int two_threads(void *ctx) {
+    (void)ctx;
+    return 2;
+}
+static int cancel_in_schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) {
+    canceller_t *c = ctx;
+    assert_ptr_equal(run, c);
+    ++c->inside;
+    ++c->tasks;
+    CHECK_OK(dnnl_tp_cancel_fire(c->token));
+    if (c->accepts) {
+        c->fn = fn;
+        c->arg = arg;
+    }
+    --c->inside;
+    return !c->accepts;
+}
+static int begin_cancelled(void *ctx, uint64_t id, void **run) {
+    canceller_t *c = ctx;
+    (void)id;
+    *run = c;
+    ++c->begun;
+    return 0;
+}
+static void end_cancelled(void *ctx, void *run, int status, int may_block, dnnl_tp_task_fn_t done,
+                          void *arg) {
+    canceller_t *c = ctx;
+    assert_ptr_equal(run, c);
+    assert_true(status == dnnl_tp_cancelled && !may_block);
+    ++c->ended;
+    c->ended_inside += c->inside;
+    if (!c->later) {
+        done(arg);
+        return;
+    }
+    c->done = done;
+    c->done_arg = arg;
+}
+static dnnl_tp_status_t one(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                            int nout, const dnnl_tp_host_arg_t *out) {
+    (void)arg, (void)stop, (void)nin, (void)in, (void)nout;
+    *(float *)out[0].data = 1;
+    return dnnl_tp_success;
+}
+static void cancelled_inside_schedule(void **state) {
+    (void)state;
+    const dnnl_tp_tensor_info_t scalar = {.data_type = dnnl_tp_f32};
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t v;
+    dnnl_tp_executable_t e;
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_graph_host(g, one, NULL, NULL, 0, "one", 0, NULL, 1, &scalar, &v));
+    CHECK_OK(dnnl_tp_graph_output(g, v, "out"));
+    CHECK_OK(dnnl_tp_executable_compile(&e, g, test_engine, 0, NULL, NULL));
+    dnnl_tp_graph_destroy(g);
+    for (int i = 0; i < 8; ++i) {
+        canceller_t c = {.accepts = i & 1, .later = i & 2};
+        const dnnl_tp_threadpool_iface_t pool = {.struct_size = sizeof pool,
+                                                 .ctx = &c,
+                                                 .get_num_threads = two_threads,
+                                                 .schedule = cancel_in_schedule,
+                                                 .run_begin = begin_cancelled,
+                                                 .run_end = end_cancelled};
+        CHECK_OK(dnnl_tp_cancel_create(&c.token));
+        dnnl_tp_stream_t stream = test_stream(test_engine, &pool, 1, 0);
+        const dnnl_tp_run_opts_t opts = {.struct_size = sizeof opts, .cancel = c.token};
+        dnnl_tp_event_t event;
+        dnnl_tp_status_t result;
+        float out = 0;
+        CHECK_OK(dnnl_tp_executable_run_async(e, stream, 0, NULL, 1, (void *[]){&out}, &opts, &event));
+        assert_true(c.begun == 1 && c.ended == 1 && c.ended_inside == 0 && c.tasks >= 1);
+        assert_int_equal(test_is_done(event), !c.later);
+        if (c.later) c.done(c.done_arg);
+        if (c.fn) c.fn(c.arg); /* late: there is nothing to do */
+        CHECK_OK(dnnl_tp_event_wait(event, -1, &result));
+        assert_int_equal(result, dnnl_tp_cancelled);
+        assert_true(out == 0);
+        dnnl_tp_event_destroy(event);
+        CHECK_OK(dnnl_tp_stream_destroy(stream));
+        CHECK_OK(dnnl_tp_threadpool_quiesce(&pool, -1));
+        dnnl_tp_cancel_destroy(c.token);
+    }
+    dnnl_tp_executable_destroy(e);
+}
+
 int main(void) {
     watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(asynchronous_runs),
-        cmocka_unit_test(completion_comes_after_done),
-        cmocka_unit_test(failed_and_skipped_runs_end),
-        cmocka_unit_test(many_clients),
+        cmocka_unit_test(asynchronous_runs),           cmocka_unit_test(completion_comes_after_done),
+        cmocka_unit_test(failed_and_skipped_runs_end), cmocka_unit_test(many_clients),
+        cmocka_unit_test(cancelled_inside_schedule),
     };
     return cmocka_run_group_tests(tests, test_engine_setup, test_engine_teardown);
 }

@@ -241,32 +241,37 @@ static void refused_inside(void **state) {
 
 /* ---- All workers of a pool are in tasks of the program ------------------------------------------------ */
 
+enum { WAITS, POLLS_STREAM, POLLS_EVENT, AWAY_WAYS };
 static struct {
     dnnl_tp_stream_t stream;
-    _Atomic int began, ended, polls, workers;
+    dnnl_tp_event_t event; /* behind its item */
+    _Atomic int began, ended, way, workers;
 } away;
 static void wait_or_poll(void *arg) {
     (void)arg;
-    const int polls = atomic_load(&away.polls);
-    if (atomic_fetch_add(&away.began, 1) + 1 < atomic_load(&away.workers) && !polls) usleep(1000);
+    const int way = atomic_load(&away.way);
+    if (atomic_fetch_add(&away.began, 1) + 1 < atomic_load(&away.workers) && way == WAITS) usleep(1000);
     int done = 0;
-    if (!polls && dnnl_tp_stream_wait(away.stream)) abort();
+    if (way == WAITS && dnnl_tp_stream_wait(away.stream)) abort();
     while (!done)
-        if (dnnl_tp_stream_query(away.stream, &done, NULL)) abort();
+        if (way == POLLS_EVENT ? dnnl_tp_event_query(away.event, &done, NULL)
+                               : dnnl_tp_stream_query(away.stream, &done, NULL))
+            abort();
     atomic_fetch_add(&away.ended, 1);
 }
 /* Each worker needs the item of a stream for which nobody waits. before: it is published when the
  * tasks begin. */
-static void workers_away(int workers, int polls, int before) {
+static void workers_away(int workers, int way, int before) {
     dnnl_tp_threadpool_t pool = test_pool(workers);
     pool_now = test_pool_iface(pool);
     away.stream = stream(1, 0);
     dnnl_tp_stream_t other = stream(1, 0);
     dnnl_tp_event_t host = test_host_event();
     CHECK_OK(dnnl_tp_stream_wait_event(away.stream, host));
+    away.event = test_record(away.stream);
     atomic_store(&away.began, 0);
     atomic_store(&away.ended, 0);
-    atomic_store(&away.polls, polls);
+    atomic_store(&away.way, way);
     atomic_store(&away.workers, workers);
     for (int i = 0; i < workers; ++i)
         assert_int_equal(pool_now->schedule(pool_now->ctx, NULL, wait_or_poll, NULL), 0);
@@ -276,6 +281,7 @@ static void workers_away(int workers, int polls, int before) {
     }
     submit_with_call(nothing, other, signal_event, host);
     until(&away.ended, workers);
+    dnnl_tp_event_destroy(away.event);
     CHECK_OK(dnnl_tp_stream_destroy(away.stream));
     CHECK_OK(dnnl_tp_stream_destroy(other));
     dnnl_tp_event_destroy(host);
@@ -283,11 +289,12 @@ static void workers_away(int workers, int polls, int before) {
 }
 static void all_workers_are_away(void **state) {
     (void)state;
-    if (DNNL_TP_CPU_RUNTIME != DNNL_TP_RUNTIME_THREADPOOL) skip(); /* whose workers tell when they are in tasks */
-    enum { ROUNDS = 8, MOST = 3 };
+    if (DNNL_TP_CPU_RUNTIME != DNNL_TP_RUNTIME_THREADPOOL)
+        skip(); /* whose workers tell when they are in tasks */
+    enum { ROUNDS = 12, MOST = 3 };
     watchdog(30, NULL);
     for (int i = 0; i < ROUNDS; ++i)
-        for (int n = 1; n <= MOST; ++n) workers_away(n, i % 2, i / 2 % 2);
+        for (int n = 1; n <= MOST; ++n) workers_away(n, i % AWAY_WAYS, i / AWAY_WAYS % 2);
     workers_away(64, 0, 0);
     workers_away(64, 0, 1);
 }

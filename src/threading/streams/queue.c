@@ -390,14 +390,19 @@ void dtp_queue_publish(dtp_queue_t *q) {
     const bool may_end = share && (share->deadline_ns || share->sleeper->has_token);
 #ifndef DTP_BREAK_QUEUE_ENDABLE
     if (DTP_UNLIKELY(may_end)) {
+        (void)dtp_queue_enter(q); /* others may finish it meanwhile; an item is in flight, so it is open */
         item->endable = true;
         dtp_sleeper_wait(share->sleeper, resume_item, take_turn, item);
         set_endable(q, item);
     }
 #endif
     dtp_pending_publish(q->rec, &q->work);
+    if (DTP_LIKELY(!may_end)) return;
+#ifndef DTP_BREAK_QUEUE_ENDABLE
     int64_t until_ns;
-    if (DTP_UNLIKELY(may_end)) (void)dtp_queue_end_late(q, &until_ns); /* it was over before that */
+    (void)dtp_queue_end_late(q, &until_ns); /* it was over before that */
+    dtp_queue_leave(q);
+#endif
 }
 
 /* Runs one item; true if the next one may run now. The caller has the turn and a ticket. *clock_ns: 0, or
