@@ -1,8 +1,9 @@
 /* Process-wide cache of primitives; see primitive_cache.h.
  *
- * One lock guards everything. An entry is made before its primitive: state MAKING, later READY or removed on
- * failure; a second thread with the same key waits for the first. Eviction takes the least recently used
- * READY entry. */
+ * One lock guards the table, for a few instructions. Nothing is allocated, made or freed under it,
+ * and no thread waits for another one's primitive, since a program's allocator may wait for a thread
+ * that makes primitives. So two threads that miss the same may both make it; the second finds the
+ * first one's entry then, and drops its own. Eviction takes the least recently used entry. */
 #include "common/primitive/primitive_cache.h"
 
 #include <pthread.h>
@@ -17,13 +18,12 @@ typedef struct entry {
     uint64_t hash;
     uint8_t *key;
     size_t key_size;
-    dtp_primitive_t *primitive; /* retained; NULL while MAKING */
+    dtp_primitive_t *primitive; /* retained */
     const struct dnnl_tp_engine *engine, *peer;
 } entry_t;
 
 enum { BUCKETS = 1024, DEFAULT_CAPACITY = 1024 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
 static entry_t *bucket[BUCKETS];
 static entry_t *newest, *oldest;
 static int count, capacity = -1;
@@ -32,17 +32,7 @@ static int count, capacity = -1;
 
 static void before_fork(void) { pthread_mutex_lock(&lock); }
 static void after_fork(void) { pthread_mutex_unlock(&lock); }
-static void unlink_entry(entry_t *e);
-/* Who made the rest does not exist in the child; neither do those who wait for it. */
-static void after_fork_in_child(void) {
-    for (entry_t *e = oldest, *next; e; e = next) {
-        next = e->newer;
-        if (!e->primitive) unlink_entry(e);
-    }
-    ready = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-    pthread_mutex_unlock(&lock);
-}
-static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork_in_child); }
+static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork); }
 
 static int capacity_locked(void) {
     if (capacity < 0) {
@@ -140,7 +130,7 @@ static entry_t *take(int limit, const struct dnnl_tp_engine *engine) {
     entry_t *taken = NULL;
     for (entry_t *e = oldest, *next; e && count > limit; e = next) {
         next = e->newer;
-        if (!e->primitive || (engine && e->engine != engine && e->peer != engine)) continue;
+        if (engine && e->engine != engine && e->peer != engine) continue;
         unlink_entry(e);
         e->chain = taken;
         taken = e;
@@ -155,6 +145,54 @@ static void release_taken(entry_t *taken) {
         free_entry(taken);
         taken = next;
     }
+}
+
+/* Under the lock: the primitive with this key, retained, and used last now; or NULL. */
+static dtp_primitive_t *find(uint64_t hash, const void *key, size_t size) {
+    entry_t *e = bucket[hash % BUCKETS];
+    while (e && !(e->hash == hash && e->key_size == size && !memcmp(e->key, key, size))) e = e->chain;
+    if (!e) return NULL;
+    lru_unlink(e);
+    lru_push(e);
+    return dtp_object_retain(e->primitive);
+}
+
+static entry_t *new_entry(const dtp_bytes_t *key, uint64_t hash, const struct dnnl_tp_primitive_desc *pd) {
+    entry_t *e = dtp_zalloc(NULL, sizeof *e, 16);
+    if (e && !(e->key = dtp_alloc(NULL, key->size, 16))) {
+        dtp_free(NULL, e);
+        e = NULL;
+    }
+    if (!e) {
+        (void)dtp_no_memory(key->size);
+        return NULL;
+    }
+    memcpy(e->key, key->data, key->size);
+    e->key_size = key->size;
+    e->hash = hash;
+    e->engine = pd->engine;
+    e->peer = pd->peer;
+    return e;
+}
+
+/* Enters made, or finds another thread's; true: that one. */
+static bool add(entry_t *e, dtp_primitive_t *made, dtp_primitive_t **primitive) {
+    entry_t *taken = NULL;
+    pthread_mutex_lock(&lock);
+    *primitive = find(e->hash, e->key, e->key_size);
+    const bool found = *primitive != NULL;
+    if (!found) {
+        *primitive = dtp_object_retain(made);
+        e->primitive = made;
+        e->chain = bucket[e->hash % BUCKETS];
+        bucket[e->hash % BUCKETS] = e;
+        lru_push(e);
+        ++count;
+        taken = take(capacity_locked(), NULL);
+    }
+    pthread_mutex_unlock(&lock);
+    release_taken(taken);
+    return found;
 }
 
 dnnl_tp_status_t dtp_cache_get(struct dnnl_tp_primitive **primitive, const struct dnnl_tp_primitive_desc *pd,
@@ -177,58 +215,19 @@ dnnl_tp_status_t dtp_cache_get(struct dnnl_tp_primitive **primitive, const struc
     }
     uint64_t hash = dtp_hash_bytes(key.data, key.size);
     pthread_mutex_lock(&lock);
-    for (;;) {
-        entry_t *e = bucket[hash % BUCKETS];
-        while (e && !(e->hash == hash && e->key_size == key.size && !memcmp(e->key, key.data, key.size)))
-            e = e->chain;
-        if (!e) break;
-        if (e->primitive) {
-            lru_unlink(e);
-            lru_push(e);
-            *primitive = dtp_object_retain(e->primitive);
-            *hit = true;
-            pthread_mutex_unlock(&lock);
-            dtp_bytes_free(&key);
-            return dnnl_tp_success;
-        }
-        pthread_cond_wait(&ready, &lock); /* somebody makes it; look again */
-    }
-    entry_t *e = dtp_zalloc(NULL, sizeof *e, 16);
-    if (e) e->key = dtp_alloc(NULL, key.size, 16);
-    if (!e || !e->key) {
-        pthread_mutex_unlock(&lock);
-        dtp_free(NULL, e);
-        dtp_bytes_free(&key);
-        return dtp_no_memory(key.size);
-    }
-    memcpy(e->key, key.data, key.size);
-    e->key_size = key.size;
+    *primitive = find(hash, key.data, key.size);
+    pthread_mutex_unlock(&lock);
+    *hit = *primitive != NULL;
+    entry_t *e = *hit ? NULL : new_entry(&key, hash, pd);
     dtp_bytes_free(&key);
-    e->hash = hash;
-    e->engine = pd->engine;
-    e->peer = pd->peer;
-    e->chain = bucket[hash % BUCKETS];
-    bucket[hash % BUCKETS] = e;
-    lru_push(e);
-    ++count;
-    pthread_mutex_unlock(&lock);
-
-    dtp_primitive_t *made;
-    dnnl_tp_status_t status = create(&made, pd);
-
-    pthread_mutex_lock(&lock);
-    entry_t *taken = NULL;
-    if (status) {
-        unlink_entry(e);
-        free_entry(e);
-    } else {
-        e->primitive = made;
-        *primitive = dtp_object_retain(made);
-        taken = take(capacity_locked(), NULL);
-    }
-    pthread_cond_broadcast(&ready);
-    pthread_mutex_unlock(&lock);
-    release_taken(taken);
+    if (*hit) return dnnl_tp_success;
+    if (!e) return dnnl_tp_out_of_memory;
+    dtp_primitive_t *made = NULL;
+    const dnnl_tp_status_t status = create(&made, pd);
+    if (status == dnnl_tp_success) *hit = add(e, made, primitive);
+    if (status == dnnl_tp_success && !*hit) return status;
+    dtp_object_release(made);
+    free_entry(e);
     return status;
 }
 

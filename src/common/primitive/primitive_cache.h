@@ -1,4 +1,4 @@
-/* Process-wide cache of primitives: one creation per key, even for concurrent misses; LRU. */
+/* Process-wide cache of primitives: one primitive per key, also for concurrent misses; LRU. */
 #ifndef DTP_COMMON_PRIMITIVE_PRIMITIVE_CACHE_H
 #define DTP_COMMON_PRIMITIVE_PRIMITIVE_CACHE_H
 

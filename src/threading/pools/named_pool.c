@@ -40,8 +40,15 @@ static dnnl_tp_status_t make(dtp_named_pool_t **pool, const char *name, int num_
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t open_shared(dtp_named_pool_t **pool, const char *name, int num_threads,
-                                    int blocking_threads) {
+static void drop(dtp_named_pool_t *pool) {
+    (void)dnnl_tp_threadpool_destroy(pool->pool);
+    dtp_free(NULL, pool);
+}
+
+/* Under the lock. The pool with this name, with one more reference, or NULL. */
+static dnnl_tp_status_t find(dtp_named_pool_t **pool, const char *name, int num_threads,
+                             int blocking_threads) {
+    *pool = NULL;
     for (dtp_named_pool_t *p = registry; p; p = p->next) {
         if (strcmp(p->name, name)) continue;
         DTP_REQUIRE(p->num_threads == num_threads, BAD_COUNT, "pool '%s' has %d threads, wanted are %d", name,
@@ -51,11 +58,28 @@ static dnnl_tp_status_t open_shared(dtp_named_pool_t **pool, const char *name, i
                     blocking_threads);
         ++p->refs;
         *pool = p;
-        return dnnl_tp_success;
     }
-    DTP_TRY(make(pool, name, num_threads, blocking_threads));
-    (*pool)->next = registry;
-    registry = *pool;
+    return dnnl_tp_success;
+}
+
+/* A new pool is made without the lock, since a program's allocator may wait for a thread that opens
+ * one; of two threads that make the same one, the second drops its own. */
+static dnnl_tp_status_t open_shared(dtp_named_pool_t **pool, const char *name, int num_threads,
+                                    int blocking_threads) {
+    dtp_named_pool_t *made = NULL;
+    for (bool again = true; again;) {
+        dtp_lock(&registry_lock);
+        dnnl_tp_status_t status = find(pool, name, num_threads, blocking_threads);
+        again = status == dnnl_tp_success && !*pool && !made;
+        if (made && status == dnnl_tp_success && !*pool) {
+            made->next = registry;
+            registry = *pool = made;
+        }
+        dtp_unlock(&registry_lock);
+        if (made && made != *pool) drop(made);
+        DTP_TRY(status);
+        if (again) DTP_TRY(make(&made, name, num_threads, blocking_threads));
+    }
     return dnnl_tp_success;
 }
 
@@ -66,10 +90,7 @@ dnnl_tp_status_t dtp_named_pool_open(dtp_named_pool_t **pool, const char *name, 
                 "thread count %d is outside 0..%d", num_threads, DTP_MAX_THREADS);
     if (num_threads == 0) num_threads = dtp_process_num_threads();
     if (!name) return make(pool, NULL, num_threads, blocking_threads);
-    dtp_lock(&registry_lock);
-    dnnl_tp_status_t status = open_shared(pool, name, num_threads, blocking_threads);
-    dtp_unlock(&registry_lock);
-    return status;
+    return open_shared(pool, name, num_threads, blocking_threads);
 }
 
 void dtp_named_pools_forked(void) {
@@ -88,8 +109,7 @@ void dtp_named_pool_close(dtp_named_pool_t *pool) {
         dtp_unlock(&registry_lock);
         if (!last) return;
     }
-    (void)dnnl_tp_threadpool_destroy(pool->pool);
-    dtp_free(NULL, pool);
+    drop(pool);
 }
 
 dnnl_tp_threadpool_t dtp_named_pool_handle(const dtp_named_pool_t *pool) { return pool->pool; }

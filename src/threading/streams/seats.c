@@ -56,8 +56,9 @@ dnnl_tp_status_t dtp_seat_take_more(dtp_seats_t *s, const dnnl_tp_allocator_t *a
     atomic_init(&seat->holder, key);
     dtp_lock(&s->lock);
     if (DTP_LOAD(&s->closed, acquire)) {
+        const dnnl_tp_status_t status = refuse_closed(s, key);
         dtp_free(allocator, seat);
-        return refuse_closed(s, key);
+        return status;
     }
     seat->next = DTP_LOAD(&s->more, relaxed);
     DTP_STORE(&s->more, seat, release);

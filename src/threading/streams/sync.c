@@ -30,22 +30,25 @@ void dtp_sync_remove(dtp_queue_t *q) {
 
 /* ---- Notes ------------------------------------------------------------------------------------------- */
 
-dnnl_tp_status_t dtp_sync_note(dtp_sync_t *sync, const dtp_sync_note_t *note) {
-    if (sync->n == sync->capacity) {
-        int capacity = sync->capacity * 4;
-        size_t bytes = (size_t)capacity * sizeof(*sync->note);
-        dtp_sync_note_t *more = dtp_alloc(NULL, bytes, 0);
-        if (!more) {
-            note->drop(note->object);
-            return dtp_no_memory(bytes);
-        }
-        memcpy(more, sync->note, (size_t)sync->n * sizeof(*more));
-        if (sync->note != sync->few) dtp_free(NULL, sync->note);
-        sync->note = more;
-        sync->capacity = capacity;
-    }
-    sync->note[sync->n++] = *note;
+static dnnl_tp_status_t make_room(dtp_sync_t *sync, int notes) {
+    int capacity = sync->capacity;
+    while (capacity < notes) capacity *= 4;
+    if (capacity == sync->capacity) return dnnl_tp_success;
+    size_t bytes = (size_t)capacity * sizeof(*sync->note);
+    dtp_sync_note_t *more = dtp_alloc(NULL, bytes, 0);
+    if (!more) return dtp_no_memory(bytes);
+    memcpy(more, sync->note, (size_t)sync->n * sizeof(*more));
+    if (sync->note != sync->few) dtp_free(NULL, sync->note);
+    sync->note = more;
+    sync->capacity = capacity;
     return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_sync_note(dtp_sync_t *sync, const dtp_sync_note_t *note) {
+    const dnnl_tp_status_t status = make_room(sync, sync->n + 1);
+    if (status == dnnl_tp_success) sync->note[sync->n++] = *note;
+    else note->drop(note->object);
+    return status;
 }
 
 static dnnl_tp_status_t wait_queue(void *object, uint64_t seq, int64_t until_ns) {
@@ -54,16 +57,28 @@ static dnnl_tp_status_t wait_queue(void *object, uint64_t seq, int64_t until_ns)
 }
 static void drop_queue(void *object) { dtp_queue_release(object); }
 
-dnnl_tp_status_t dtp_sync_note_queues(dnnl_tp_engine_t engine, dtp_sync_t *sync) {
-    dnnl_tp_status_t status = dnnl_tp_success;
-    dtp_lock(&list_lock);
-    for (dtp_queue_t *q = queues; q && status == dnnl_tp_success; q = q->next_sync) {
+/* Under the lock. How many queues there are; those for which there is room are noted. */
+static int note_all(dnnl_tp_engine_t engine, dtp_sync_t *sync) {
+    int n = 0;
+    for (dtp_queue_t *q = queues; q; q = q->next_sync) n += !engine || q->owner == engine;
+    for (dtp_queue_t *q = queues; q && sync->n + n <= sync->capacity; q = q->next_sync) {
         if (engine && q->owner != engine) continue;
         atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
-        dtp_sync_note_t note = {q, atomic_load_explicit(&q->submitted, memory_order_acquire), wait_queue,
-                                drop_queue};
-        status = dtp_sync_note(sync, &note);
+        const uint64_t seq = atomic_load_explicit(&q->submitted, memory_order_acquire);
+        sync->note[sync->n++] = (dtp_sync_note_t){q, seq, wait_queue, drop_queue};
+        --n;
     }
-    dtp_unlock(&list_lock);
-    return status;
+    return n;
+}
+
+/* The room is made without the lock: a program's allocator may wait for a thread that makes or ends
+ * a stream. */
+dnnl_tp_status_t dtp_sync_note_queues(dnnl_tp_engine_t engine, dtp_sync_t *sync) {
+    for (int left = 0;;) {
+        DTP_TRY(make_room(sync, sync->n + left));
+        dtp_lock(&list_lock);
+        left = note_all(engine, sync);
+        dtp_unlock(&list_lock);
+        if (!left) return dnnl_tp_success;
+    }
 }
