@@ -240,6 +240,7 @@ V_INLINE vf v_gelu_erf(vf x, const v_gelu_t *g) {
         /* Far below all is 0. */
         if (v_any((vm)(below & v_lt(v_set1(-13.3f), x)))) p = v_sel(v_lt(v_abs(x), v_set1(5.35f)), p, v_gelu_erf_tail(x));
         else p = v_sel(below, v_zero(), p);
+        p = v_fma(v_min(v_zero(), x), v_zero(), p); /* -inf times 0 is NaN, as in the formula */
     }
     return v_sub(v_max(v_zero(), x), p);
 }
@@ -250,7 +251,8 @@ typedef struct {
 V_INLINE v_gelu_t v_gelu_load(void) { return (v_gelu_t){0}; }
 V_INLINE vf v_gelu_erf(vf x, const v_gelu_t *g) {
     (void)g;
-    return v_sub(v_max(v_zero(), x), v_gelu_erf_tail(x));
+    const vf above = v_sel(v_lt(x, v_zero()), v_mul(x, v_zero()), x); /* max(0, x), and NaN of -inf */
+    return v_sub(above, v_gelu_erf_tail(x));
 }
 #endif
 
