@@ -22,7 +22,7 @@ foreach(kind IN ITEMS node pytorch-converted pytorch-operator simple)
   add_test(NAME onnx_open_${kind} COMMAND onnx_open ${onnx_data}/${kind})
   set_tests_properties(onnx_${kind} onnx_open_${kind} PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_RETURN_CODE 77)
 endforeach()
-foreach(name IN ITEMS importer check control memory patterns session)
+foreach(name IN ITEMS importer check control memory nearest patterns session)
   add_executable(onnx_${name} ${CMAKE_CURRENT_SOURCE_DIR}/onnx/${name}.c ${CMAKE_CURRENT_SOURCE_DIR}/onnx/writing.c)
   target_link_libraries(onnx_${name} PRIVATE onnx_folders dnnl_tp_build_flags)
   add_test(NAME onnx_${name} COMMAND onnx_${name})
@@ -56,6 +56,9 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
   add_test(NAME onnx_loops COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/loops.py
     $<TARGET_FILE:onnx_nodes> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_loops.txt ${CMAKE_CURRENT_BINARY_DIR}/onnx_loops)
   set_tests_properties(onnx_loops PROPERTIES LABELS full TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  add_test(NAME onnx_quantized COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/quantized.py
+    $<TARGET_FILE:onnx_nodes> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_quantized.txt ${CMAKE_CURRENT_BINARY_DIR}/onnx_quantized)
+  set_tests_properties(onnx_quantized PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: ")
   add_test(NAME onnx_open_sizes COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/open_sizes.py
     $<TARGET_FILE:onnx_open> ${CMAKE_CURRENT_BINARY_DIR}/onnx_open_sizes)
   set_tests_properties(onnx_open_sizes PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: ")
