@@ -185,6 +185,27 @@ static void test_functions(void **state) {
     opens(&m);
 }
 
+/* Sources of one type that no implementation takes are legal; of two types they are wrong. */
+static void test_types(void **state) {
+    (void)state;
+    static bytes_t m;
+    static const struct {
+        int type;
+        size_t size;
+    } rows[] = {{INT8, 1}, {INT32, 4}, {INT64, 8}};
+    static const uint8_t zeros[32];
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; ++i) {
+        const int type = rows[i / 2].type, other = i % 2 ? FLOAT : type;
+        bytes_t g = {.n = 0};
+        put_node(&g, "MatMul", "first", "x", "w", "y");
+        put_value(&g, G_INPUT, "x", other, 1, four);
+        put_raw(&g, "w", type, 1, four, zeros, 4 * rows[i / 2].size);
+        put_value(&g, G_OUTPUT, "y", type, 0, NULL);
+        put_model(&m, &g, 8, 17);
+        refused(&m, i % 2 ? dnnl_tp_invalid_data_type : dnnl_tp_unimplemented, "node 'first' (MatMul): ");
+    }
+}
+
 /* ---- External data ---------------------------------------------------------------------------------------------- */
 
 static void put_external(bytes_t *t, const char *name, const char *location, const char *length) {
@@ -265,9 +286,9 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_nodes), cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_bodies),    cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_files),     cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_all_nodes),     cmocka_unit_test(test_branches), cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_functions),     cmocka_unit_test(test_types),    cmocka_unit_test(test_files),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
