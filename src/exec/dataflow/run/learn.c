@@ -4,7 +4,16 @@
  *
  * Every node is timed in the first run, then in ever fewer ones; all others only read the clock at their
  * looks, while they are alone. What was learned belongs to the state: the owner of a run writes it before and
- * after it, but for cost[], which workers write as single numbers. Results do not depend on any of it. */
+ * after it, but for cost[], which workers write as single numbers. Results do not depend on any of it.
+ *
+ * Costs of nodes do not tell what a hand-off costs: how far the processors are from each other, and whether the machine
+ * has them for this process. So where nodes are short whole runs are timed, too, and compared:
+ *   shared -> one thread   once the median of shared runs is above that of one thread. As long as this is not known: where
+ *                          they are not three times as fast as the sum of the nodes, for RUNS runs
+ *   one thread -> shared   where one thread turns out to take longer; or after a timed run, if the median of the next
+ *                          DTP_DATAFLOW_TRIALS shared ones is clearly less. These come so seldom that they cost a fiftieth
+ * Both are forgotten when nodes take half or twice as long as before. A run of one thread is one in order or, where the
+ * program is to go through counters, one that opens no crew. */
 #include "exec/dataflow/run/run.h"
 #include "threading/base/futex.h"
 
@@ -25,11 +34,19 @@ enum {
     HAND_OFF_NS = 3000,
     UNEVEN = 2, /* dearest by mean: from there on order matters */
     LATE_NS = 5000,
+    LATE_RUNS = 3,
     JUMP = 2,
     JUMP_NS = 20,
     SECOND_LOOK = 4,
-    AGAIN = 3 /* timed runs in a row because of nodes that got dearer */
+    SHORT_NS = 2000, /* nodes below this on the average: whole runs are compared */
+    RUNS = 4,        /* before a choice */
+    STEP = 32,       /* a median moves by this part */
+    TRIALS_PART = 50 * (DTP_DATAFLOW_TRIALS + 1),
+    LONGEST_NS = 500000000, /* of one thread, between two trials */
+    AGAIN = 3               /* timed runs in a row because of nodes that got dearer */
 };
+/* Shared runs by one thread, by which it is tried, preferred, and not preferred any more. */
+static const float no_gain = .34f, loss = 1.03f, gain = .95f;
 static const float by_guess = 1.f; /* of nodes that were never timed: the builder's estimate times this */
 
 /* ---- Memory ------------------------------------------------------------------------------------------ */
@@ -136,13 +153,15 @@ void dtp_dataflow_learn_begin(dtp_dataflow_state_t *s) {
     dtp_dataflow_worker_t *w = &s->workers[0];
     s->exec = s->args.exec;
     s->exec_ctx = s->args.ctx;
+    k->alone = false;
     if (!k->on || s->args.par->num_threads < 2) {
         k->active = false;
         return;
     }
     k->active = true;
     k->timed = k->runs >= k->next;
-    k->looked = dtp_ticks();
+    k->alone = k->compared && k->in_order && !k->timed && !k->trials;
+    k->looked = k->began = dtp_ticks();
     k->suspect = false;
     w->timed_ns = 0;
     w->n_timed = 0;
@@ -223,8 +242,14 @@ static float rank_again(dtp_dataflow_state_t *s, bool sort) {
     return longest;
 }
 
-static void mark_costly(dtp_dataflow_state_t *s, float *dearest, bool *changed) {
+typedef struct {
+    float dearest, sum;
+    bool changed; /* others are COSTLY than before */
+    bool costly;  /* one is that was COSTLY before: no thread that was away */
+} marked_t;
+static marked_t mark_costly(dtp_dataflow_state_t *s) {
     dtp_dataflow_learn_t *k = &s->learn;
+    marked_t m = {0.f, 0.f, false, false};
     const dtp_dataflow_node_t *from = s->plan->regions[0].nodes;
     for (uint32_t i = 0; i < k->region.n_nodes; ++i) {
         dtp_dataflow_node_t *node = &k->nodes[i];
@@ -232,12 +257,15 @@ static void mark_costly(dtp_dataflow_state_t *s, float *dearest, bool *changed) 
         if (kind != DTP_FK_OP || node->index >= s->plan->n_index) continue;
         float ns = (float)DTP_LOAD(&k->cost[node->index], relaxed);
         uint32_t bits = node->bits;
-        if (ns > *dearest) *dearest = ns;
+        m.sum += ns;
+        if (ns > m.dearest) m.dearest = ns;
+        m.costly |= ns >= COSTLY_NS && (bits & DTP_FN_COSTLY);
         if (ns >= COSTLY_NS) bits |= DTP_FN_COSTLY;
         else if (ns < CHEAP_NS && !(from[i].bits & DTP_FN_COSTLY)) bits &= ~(uint32_t)DTP_FN_COSTLY;
-        *changed |= bits != node->bits;
+        m.changed |= bits != node->bits;
         node->bits = bits;
     }
+    return m;
 }
 
 /* How many runs the next timed one is away, after one of n nodes. All nodes of the graph are looked at to
@@ -249,9 +277,82 @@ static uint32_t runs_apart(const dtp_dataflow_learn_t *k, double work, uint64_t 
     return runs > apart ? (uint32_t)runs : apart;
 }
 
+/* ---- One thread or several --------------------------------------------------------------------------- */
+
+static void move_median(float *median, float ns) { *median += (ns > *median ? *median : -*median) / STEP; }
+
+static void choose(dtp_dataflow_learn_t *k, bool in_order) {
+    k->in_order = k->compared = in_order;
+    k->n_one = k->n_shared = 0;
+}
+
+/* A run of one thread took ns. The choice is made of what both took lately: the machine may have been another one before. */
+static void note_one(dtp_dataflow_learn_t *k, int64_t ns) {
+    if (k->order_ns == 0 || ns < k->order_ns) k->order_ns = ns;
+    k->n_late = ns > 2 * k->order_ns + LATE_NS ? k->n_late + 1 : 0;
+    /* What it does has changed; where runs are compared, a thread that was away is no news. */
+    if (k->n_late >= (k->compared ? LATE_RUNS : 1)) k->next = k->runs;
+    if (!k->compared) return;
+    const float took = (float)ns;
+    if (k->n_one == 0 || (k->n_one < RUNS && took < k->one_ns)) k->one_ns = took;
+    else if (k->n_one >= RUNS) move_median(&k->one_ns, took);
+    k->one_known = true;
+    if (++k->n_one == RUNS && k->one_ns > k->shared_ns) choose(k, false);
+}
+
+static float middle(const float *x) {
+    const float low = x[0] < x[1] ? x[0] : x[1], high = x[0] < x[1] ? x[1] : x[0];
+    return x[2] < low ? low : x[2] > high ? high : x[2];
+}
+_Static_assert(DTP_DATAFLOW_TRIALS == 3, "the middle of three");
+
+/* A shared run took ns. */
+static void shared_took(dtp_dataflow_learn_t *k, float ns) {
+    if (k->one_ns == 0.f) return;
+    if (k->trials) { /* one thread is compared */
+        k->again_ns[--k->trials] = ns;
+        if (k->trials) return;
+        k->shared_ns = middle(k->again_ns);
+        if (k->shared_ns < gain * k->one_ns) choose(k, false);
+        const double part = (double)k->shared_ns / k->one_ns, longest = LONGEST_NS / (double)k->one_ns;
+        double apart = TRIALS_PART * part;
+        if (apart > longest) apart = longest > part * STEP ? longest : part * STEP;
+        if (k->in_order && k->next < k->runs + apart) k->next = k->runs + (uint32_t)apart;
+        return;
+    }
+    if (k->n_shared == 0 || (k->n_shared < RUNS && ns < k->shared_ns)) k->shared_ns = ns;
+    else if (k->n_shared >= RUNS) move_median(&k->shared_ns, ns);
+    if (++k->n_shared >= RUNS && k->shared_ns > (k->one_known ? loss : no_gain) * k->one_ns) choose(k, true);
+}
+
+/* After a timed run of n nodes. in_order: what their costs say. */
+static void compare(dtp_dataflow_state_t *s, bool in_order, uint64_t n, const marked_t *m) {
+    dtp_dataflow_learn_t *k = &s->learn;
+    const bool flat = dtp_dataflow_is_flat(&k->region) && !k->region.n_rings && n == s->plan->n_index;
+    const float node_ns = m->sum / (float)n;
+    const bool is_short = flat && !in_order && !s->plan->may_pend && !m->costly && node_ns < SHORT_NS;
+    if (is_short && m->dearest >= COSTLY_NS) return; /* a thread was away, or the next timed run shows it */
+    if (!is_short || node_ns > JUMP * k->node_ns || node_ns < k->node_ns / JUMP) {
+        choose(k, false);
+        k->in_order = in_order;
+        k->one_known = false;
+        k->one_ns = 0.f;
+        k->node_ns = node_ns;
+    }
+    if (!is_short) return;
+    if (!k->one_known) k->one_ns = m->sum + (float)n * ENGINE_NS;
+    if (k->compared) k->trials = DTP_DATAFLOW_TRIALS;
+}
+
 void dtp_dataflow_learn_end(dtp_dataflow_state_t *s) {
     dtp_dataflow_learn_t *k = &s->learn;
-    if (!k->active || !k->timed || s->result.status != dnnl_tp_success) return;
+    if (!k->active || s->result.status != dnnl_tp_success) return;
+    if (!k->timed) {
+        const int64_t ns = k->one_ns > 0.f ? dtp_ns_of_ticks(dtp_ticks() - k->began) : 0;
+        if (k->alone) note_one(k, ns);
+        else if (ns) shared_took(k, (float)ns);
+        return;
+    }
     double work = 0.;
     uint64_t n = 0;
     for (int i = 0; i < s->crew_size; ++i) {
@@ -265,18 +366,16 @@ void dtp_dataflow_learn_end(dtp_dataflow_state_t *s) {
     dtp_dataflow_set_mean(s, k->mean_ns);
     int threads = s->args.par->num_threads;
     double shared = (work + (double)n * SHARED_NODE_NS) / threads;
-    float dearest = 0.f;
-    bool changed = false;
-    mark_costly(s, &dearest, &changed);
-    if (dearest > 0.f && shared < work) {
-        bool uneven = dearest >= COSTLY_NS && dearest >= UNEVEN * s->mean_ns;
-        if (uneven || changed) {
+    const marked_t m = mark_costly(s);
+    if (m.dearest > 0.f && shared < work) {
+        bool uneven = m.dearest >= COSTLY_NS && m.dearest >= UNEVEN * s->mean_ns;
+        if (uneven || m.changed) {
             float longest = rank_again(s, uneven);
             if (!k->again) k->next = k->runs + runs_apart(k, work, n, true);
             if (longest > shared) shared = longest;
         }
     }
-    k->in_order = shared + HAND_OFF_NS > .9 * work;
+    compare(s, shared + HAND_OFF_NS > .9 * work, n, &m);
     k->order_ns = 0;
 }
 
@@ -295,15 +394,13 @@ double dtp_dataflow_learned_ns(const dtp_dataflow_worker_t *w, size_t n) {
     return sum > most ? sum : most;
 }
 
-/* ---- Threads or not ---------------------------------------------------------------------------------- */
+/* ---- In order ---------------------------------------------------------------------------------------- */
 
 bool dtp_dataflow_prefers_order(const dtp_dataflow_state_t *s) {
-    return s->learn.in_order && s->learn.runs < s->learn.next;
+    return s->learn.in_order && s->learn.runs < s->learn.next && !s->learn.trials;
 }
 
 void dtp_dataflow_note_order(dtp_dataflow_state_t *s, int64_t ns) {
-    dtp_dataflow_learn_t *k = &s->learn;
-    ++k->runs;
-    if (k->order_ns == 0 || ns < k->order_ns) k->order_ns = ns;
-    else if (ns > 2 * k->order_ns + LATE_NS) k->next = k->runs; /* what it does has changed */
+    ++s->learn.runs;
+    note_one(&s->learn, ns);
 }

@@ -27,6 +27,7 @@ enum {
     DTP_DATAFLOW_LOOK_NS = 2000,
     DTP_DATAFLOW_SHARE_NS = 1000, /* a surplus worth giving away */
     DTP_DATAFLOW_EAGER_NS = 60,
+    DTP_DATAFLOW_TRIALS = 3,   /* shared runs that show whether threads are worth it again */
     DTP_DATAFLOW_CHEAP_NS = 40 /* nodes that were found to take less are not given away */
 };
 
@@ -69,8 +70,19 @@ typedef struct {
     uint32_t runs, next; /* so far; the next one to be timed */
     uint32_t again;      /* timed runs in a row */
     DTP_ATOMIC(bool) jumped;
-    int64_t looked;              /* ticks at the last look */
-    int64_t order_ns;            /* the shortest run in order since the last timed one */
+    int64_t looked;   /* ticks at the last look */
+    int64_t order_ns; /* the shortest run in order since the last timed one */
+    /* Short nodes: what whole runs take, by one thread and shared (learn.c). */
+    bool alone;              /* this run stays with one thread */
+    bool compared;           /* in_order was measured, and is not what the nodes' costs say */
+    bool one_known;          /* one_ns was measured, and is not the sum of the nodes */
+    float one_ns, shared_ns; /* about the median; 0: not compared */
+    float node_ns;
+    float again_ns[DTP_DATAFLOW_TRIALS];
+    uint32_t n_late;             /* runs of one thread in a row that took much longer than others */
+    uint32_t n_one, n_shared;    /* runs since the last choice */
+    uint32_t trials;             /* shared runs to come, before the next choice */
+    int64_t began;               /* ticks */
     DTP_ATOMIC(uint32_t) * cost; /* ns + 1 by index, 0: not known */
     dtp_dataflow_node_t *nodes;  /* the root's, COSTLY as learned */
     uint32_t *edges;

@@ -341,7 +341,7 @@ static bool open_crew(dtp_dataflow_worker_t *w, int64_t est_ns) {
 }
 
 bool dtp_dataflow_open_for_costly(dtp_dataflow_worker_t *w) {
-    if (w->state->args.par->num_threads < 2) return false;
+    if (w->state->args.par->num_threads < 2 || w->state->learn.alone) return false;
     /* What comes after closures that are away must not wait for this node. */
     enum { AWAY_NS = 1000000 };
     return open_crew(w, dtp_dataflow_is_away(w->state) ? AWAY_NS : worth_beside_ns(w));
@@ -351,7 +351,7 @@ bool dtp_dataflow_look(dtp_dataflow_worker_t *w, bool shared) {
     dtp_dataflow_state_t *s = w->state;
     w->fuel = w->given = !shared && s->learn.active ? dtp_dataflow_learn_look(w) : s->fuel;
     if (++w->looks % LOOKS_PER_CLOCK == 0) dtp_dataflow_check_deadline(s);
-    if (s->args.par->num_threads < 2) return false;
+    if (s->args.par->num_threads < 2 || s->learn.alone) return false;
     if (!shared && s->eager && w->looks < 6 && 1u << w->looks < w->fuel) w->fuel = w->given = 1u << w->looks;
     if (shared && w->where.slot) {
         if (dtp_crew_must_leave(&s->crew)) return true;
