@@ -107,9 +107,9 @@ static double run(world_t *w) {
     return (double)(dtp_now_ns() - begin) / NAP_NS;
 }
 
-/* Four rounds of as many iterations as the threads and the window allow, half a round more at most in one of some tries. */
+/* Four rounds of as many iterations as the threads and the window allow, half as long again at most in one of some tries. */
 static void test_ideal(void **state) {
-    enum { ROUNDS = 4 };
+    enum { ROUNDS = 4, MOST = ROUNDS + ROUNDS / 2 };
     static const struct {
         int threads, window;
     } of[] = {{2, 2}, {2, 16}, {8, 4}, {8, 8}, {8, 64}, {64, 16}, {64, 64}};
@@ -120,11 +120,11 @@ static void test_ideal(void **state) {
         open_world(&w, of[i].threads);
         compile(&w, ROUNDS * wide, of[i].window, 0, 1);
         double best = 1e9;
-        for (int k = 0; k < ATTEMPTS && best > ROUNDS + .5; ++k) {
+        for (int k = 0; k < ATTEMPTS && best > MOST; ++k) {
             const double naps = run(&w);
             if (naps < best) best = naps;
         }
-        if (best > ROUNDS + .5)
+        if (best > MOST)
             fail_msg("%d threads, window %d: %.2f rounds instead of %d", of[i].threads, of[i].window, best,
                      ROUNDS);
         close_world(&w);
