@@ -26,8 +26,12 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const dtp_dataflow_
     }
     where.bases = bases;
     where.slot = at->slot;
-    if (item->kind == DTP_STAGE_STEP) (void)dtp_run_step(f->run, &e->steps[item->index], &where);
-    else dtp_run_stages(f->run, item->index, item->other, &where);
+    if (item->kind == DTP_STAGE_STEP) {
+        (void)dtp_run_step(f->run, &e->steps[item->index], &where);
+        DTP_ZONES(after(e, item->index, bases));
+    } else {
+        dtp_run_stages(f->run, item->index, item->other, &where);
+    }
     /* The run keeps the first failure; the engine needs to know that there is one. */
     return DTP_UNLIKELY(dtp_run_failed(f->run)) ? dnnl_tp_runtime_error : dnnl_tp_success;
 }

@@ -315,6 +315,7 @@ static void submit(walk_t *w) {
     for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
     for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
     for (times_t *t = run->times; t; t = t->next) t->n = 0;
+    DTP_ZONES(begin(e, 0, run->memory));
     if (!clean_word(w)) return;
     walk(w);
     (void)fetch_word(w);
@@ -346,6 +347,8 @@ void dtp_run_by_stream(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
     const bool came = ok(&w, NULL, drain(&w));
     if (!came) (void)stream->v->reset(stream);
     finish(ctx, came);
+    DTP_ZONES(end(ctx->exec, 0, w.run->memory));
+    DTP_ZONES(report(ctx));
     dtp_run_give(ctx->exec, w.run);
     if (DTP_UNLIKELY(begin_ns != 0)) dtp_run_trace_body(ctx, begin_ns);
 }

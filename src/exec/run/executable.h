@@ -212,6 +212,7 @@ struct dnnl_tp_executable {
     const size_t *in_bytes, *out_bytes; /* of tensors; 0: the pointer is not used */
     int nvalues_in;
     const dtp_exec_value_t *values_in;
+    struct dtp_zones *zones; /* zones.h: NULL but in tests of memory */
     void *_Atomic extents; /* memory to sort many outputs, between runs (args.c) */
     const dtp_stage_t *stages;
     const dtp_exec_step_t *steps;

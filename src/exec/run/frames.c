@@ -1,6 +1,6 @@
 /* Frames of calls: one lock-free freelist with a tagged head per function. Frames are never freed before the
  * executable, so a stale pointer read during a take does no harm. */
-#include "exec/run/executable.h"
+#include "exec/run/zones.h"
 
 dnnl_tp_status_t dtp_frames_init(dtp_exec_t *e) {
     bool any = false;
@@ -23,6 +23,7 @@ static dtp_frame_t *make(dtp_exec_t *e, int scope) {
     if (!frame) return NULL;
     memset(frame, 0, head);
     frame->data = (char *)frame + head + counters;
+    DTP_ZONES(begin(e, scope, frame->data));
     if (flow)
         frame->instance = dtp_dataflow_frame_init(e->dataflow, sp->block, (char *)frame + head, frame->data);
     if (dtp_table_add(&f->all, e->obj.allocator, frame, &frame->index)) return frame;
@@ -45,6 +46,8 @@ dtp_frame_t *dtp_frame_take(dtp_exec_t *e, int scope) {
 
 void dtp_frame_give(dtp_exec_t *e, int scope, dtp_frame_t *frame) {
     dtp_frames_t *f = &e->frames[scope];
+    DTP_ZONES(end(e, scope, frame->data));
+    DTP_ZONES(begin(e, scope, frame->data));
     uint64_t head = atomic_load_explicit(&f->free, memory_order_relaxed), next;
     do {
         __atomic_store_n(&frame->next, (uint32_t)head, __ATOMIC_RELAXED);

@@ -87,11 +87,13 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
         switch (st->kind) {
         case DTP_STAGE_STEP:
             if (!dtp_run_step(ctx, step, where)) goto out;
+            DTP_ZONES(after(e, st->index, bases));
             ++st;
             break;
         case DTP_STAGE_SLICE_GROUP:
             dtp_run_slice_group(ctx, &e->slice_groups[st->index], where);
             if (dtp_run_failed(ctx)) goto out;
+            DTP_ZONES(after(e, e->nsteps + st->index, bases));
             ++st;
             break;
         case DTP_STAGE_IF:

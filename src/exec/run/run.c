@@ -196,6 +196,7 @@ static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
         run->bases[DTP_BASE_LOCAL] = NULL;
         for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
         for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
+        DTP_ZONES(begin(e, 0, run->memory));
     } else if (ctx->looks) {
         (void)dtp_run_late(ctx);
     }
@@ -230,7 +231,11 @@ static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
     if (DTP_UNLIKELY(ctx->share.outer != NULL) && dtp_share_over(ctx->share.outer))
         (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED); /* loops may have been cut */
     if (share && !inner) share->stop = NULL;
-    if (DTP_LIKELY(!ctx->sleeper.rests)) dtp_run_give(e, run);
+    if (DTP_LIKELY(!ctx->sleeper.rests)) {
+        DTP_ZONES(end(e, 0, run->memory));
+        DTP_ZONES(report(ctx));
+        dtp_run_give(e, run);
+    }
     if (DTP_UNLIKELY(begin_ns != 0)) dtp_run_trace_body(ctx, begin_ns);
 }
 

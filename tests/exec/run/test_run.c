@@ -142,8 +142,10 @@ static void test_memory(void **state) {
     OK(dnnl_tp_executable_memory(e, &m));
     const size_t one = N * sizeof(float);
     assert_true(m.sum >= (LENGTH - 1) * one && m.sum < LENGTH * one);
+    if (!e->zones) /* between red zones nothing shares memory */
+        assert_true(m.peak < 3 * one);
     assert_true(m.least >= one && m.least < 3 * one);
-    assert_true(m.peak >= m.least && m.peak < 3 * one && m.run >= m.peak);
+    assert_true(m.peak >= m.least && m.run >= m.peak);
     dnnl_tp_executable_destroy(e);
     world_end(&w);
 }

@@ -11,6 +11,7 @@
 #include "exec/compile/memory/plan.h"
 
 #include "exec/compile/emit/emit.h"
+#include "exec/run/zones.h"
 
 /* A buffer that starts on the same 4 KiB offset as its neighbour makes loads wait for unrelated stores. */
 static size_t padded(size_t bytes) {
@@ -43,8 +44,10 @@ static dnnl_tp_status_t find_allocations(const dtp_exec_t *e, const dtp_lower_t 
         if (buf->kind != DTP_BUF_INSTANCE || buf->scope != scope || buf->first < 0 || heir_of[b] >= 0 ||
             buf->bytes == 0)
             continue;
-        r[n++] =
-            (dtp_allocation_t){.buf = b, .first = buf->first, .last = buf->last, .bytes = padded(buf->bytes)};
+        r[n++] = (dtp_allocation_t){.buf = b,
+                                    .first = buf->first,
+                                    .last = buf->last,
+                                    .bytes = padded(buf->bytes + 2 * DTP_ZONE_GAP)};
     }
     for (int s = scope + 1; s < l->nscopes; ++s) {
         if (l->scopes[s].parent != scope) continue;
@@ -86,6 +89,12 @@ static dnnl_tp_status_t measure_least(dtp_exec_t *e, dtp_lower_t *l, const dtp_a
     return dnnl_tp_success;
 }
 
+static size_t place_apart(dtp_allocation_t *r, int n) {
+    size_t total = 0;
+    for (int i = 0; i < n; total += r[i++].bytes) r[i].at = total;
+    return total;
+}
+
 static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, const dtp_orderings_t *orderings, int scope,
                                    const int *from, dtp_order_t *order, dtp_allocation_t *r) {
     int n;
@@ -95,10 +104,9 @@ static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, const dtp_orde
     const bool any_order = e->by_counters && e->scopes[scope].by_counters && n > 1;
     size_t all = 0;
     for (int i = 0; i < n; ++i) all += r[i].bytes;
-    if (any_order && all <= SMALL_ALLOCATION * (size_t)n) {
+    if (DTP_ZONE_GAP || (any_order && all <= SMALL_ALLOCATION * (size_t)n)) {
         /* What happens before what costs more memory than it can save. */
-        total = 0;
-        for (int i = 0; i < n; total += r[i++].bytes) r[i].at = total;
+        total = place_apart(r, n);
     } else {
         if (any_order && !order->l) DTP_TRY(dtp_order_init(order, orderings, l, from));
         order->worth = all;
@@ -106,7 +114,7 @@ static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, const dtp_orde
         DTP_TRY(dtp_place_allocations(l->ir->arena, any_order ? order : NULL, r, n, &total));
     }
     for (int i = 0; i < n; ++i) {
-        if (r[i].buf < l->nbufs) l->bufs[r[i].buf].offset = (int64_t)(head + r[i].at);
+        if (r[i].buf < l->nbufs) l->bufs[r[i].buf].offset = (int64_t)(head + r[i].at + DTP_ZONE_GAP);
         else e->scopes[r[i].buf - l->nbufs].ring = (int64_t)(head + r[i].at);
     }
     e->scopes[scope].bytes = dtp_round_up_size(head + total, DTP_NO_SHARE);
@@ -114,7 +122,6 @@ static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, const dtp_orde
     e->placed_bytes = total;
     e->sum_bytes = all;
     return measure_least(e, l, r, n);
-    return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t plan_scopes(dtp_exec_t *e, dtp_lower_t *l, const dtp_orderings_t *orderings) {
@@ -128,7 +135,7 @@ static dnnl_tp_status_t plan_scopes(dtp_exec_t *e, dtp_lower_t *l, const dtp_ord
     dtp_order_t order;
     if (!r || !heir || !from) return dnnl_tp_out_of_memory;
     for (int b = 0; b < l->nbufs; ++b) heir[b] = from[b] = -1;
-    for (int b = 0; b < l->nbufs; ++b) {
+    for (int b = 0; b < l->nbufs && !DTP_ZONE_GAP; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
         if (buf->kind != DTP_BUF_INSTANCE || buf->first < 0 || buf->slice_group < 0) continue;
         const dtp_slice_group_t *group = &e->slice_groups[buf->slice_group];
@@ -151,8 +158,9 @@ static dnnl_tp_status_t plan_scopes(dtp_exec_t *e, dtp_lower_t *l, const dtp_ord
 static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_slice_group_t *group, int index) {
     dtp_allocation_t *r = dtp_arena_alloc(l->ir->arena, sizeof *r * (size_t)(l->nbufs + 1));
     if (!r) return dnnl_tp_out_of_memory;
-    bool packed = group->seqs > 0;
-    size_t most = 0;
+    const bool packed = group->seqs > 0, apart = DTP_ZONE_GAP && !packed;
+    /* Apart: behind what other groups and sections have. */
+    size_t most = 0, from = apart ? e->slot_bytes : 0;
     for (int g = 0; g < group->nsections; ++g) {
         int n = 0;
         for (int b = 0; b < l->nbufs; ++b) {
@@ -165,12 +173,15 @@ static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_slice_grou
             x->first = buf->first;
             x->last = buf->last;
             x->bytes = packed ? dtp_round_up_size((size_t)buf->unit_bytes, DTP_CACHE_LINE)
-                              : padded((size_t)(buf->unit_bytes * group->capacity));
+                              : padded((size_t)(buf->unit_bytes * group->capacity) + 2 * DTP_ZONE_GAP);
         }
         size_t total;
-        DTP_TRY(dtp_place_allocations(l->ir->arena, NULL, r, n, &total));
-        if (total > most) most = total;
-        for (int i = 0; i < n; ++i) l->bufs[r[i].buf].offset = (int64_t)r[i].at;
+        if (apart) total = place_apart(r, n);
+        else DTP_TRY(dtp_place_allocations(l->ir->arena, NULL, r, n, &total));
+        if (from + total > most) most = from + total;
+        for (int i = 0; i < n; ++i)
+            l->bufs[r[i].buf].offset = (int64_t)(from + r[i].at + (apart ? DTP_ZONE_GAP : 0));
+        if (apart) from += total;
     }
     size_t slot = packed ? most * (size_t)group->capacity : most;
     slot = dtp_round_up_size(slot, DTP_NO_SHARE);
@@ -203,6 +214,7 @@ dnnl_tp_status_t dtp_plan(dtp_exec_t *e, dtp_lower_t *l, const dtp_orderings_t *
     for (int i = 0; i < e->nslice_groups; ++i)
         DTP_TRY(plan_local(e, l, (dtp_slice_group_t *)(uintptr_t)&e->slice_groups[i], i));
     DTP_TRY(dtp_emit_tables(e, l));
+    DTP_ZONES(plan(e, l));
     for (int i = 0; i < e->nslice_groups; ++i)
         if (e->slice_groups[i].nslices > e->max_slices) e->max_slices = e->slice_groups[i].nslices;
     size_t whole, slot;
