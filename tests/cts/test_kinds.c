@@ -82,6 +82,7 @@ static void lists_end_with_what_serves_all(void **state) {
         assert_non_null(list);
         for (int k = 0; list[k]; ++k) {
             const bool is_last = !list[k + 1], is_reference = dtp_impl_is_reference(list[k]);
+            assert_int_equal(is_reference, !strncmp(list[k]->name, "ref:", 4)); /* as verbose lines say */
             if ((is_reference && !is_last) || (is_last && rows[i].is_public && !is_reference) ||
                 !list[k]->pd_init || !list[k]->execute)
                 fail_msg("%s: %s", rows[i].name, list[k]->name);

@@ -31,7 +31,9 @@ typedef struct dtp_exec_ctx {
 enum {
     /* The implementation honours ctx->rows: with src and dst dense row-major, only the first `rows` of the
      * product of all dims but the last are computed (matmul: of M; batch must be 1). */
-    DTP_IMPL_ROWS = 1
+    DTP_IMPL_ROWS = 1,
+    /* Right for everything, and slow. */
+    DTP_IMPL_REFERENCE = 2
 };
 
 /* Constants of a primitive, made once per cached primitive. */
@@ -55,8 +57,7 @@ typedef struct dtp_impl {
     const char *note; /* what dispatch lines tell of it where it is chosen; NULL: nothing */
 } dtp_impl_t;
 
-/* Right for everything, and slow. */
-static inline bool dtp_impl_is_reference(const dtp_impl_t *impl) { return !strncmp(impl->name, "ref:", 4); }
+static inline bool dtp_impl_is_reference(const dtp_impl_t *impl) { return impl->flags & DTP_IMPL_REFERENCE; }
 
 struct dnnl_tp_primitive_desc {
     dtp_object_t obj;
@@ -99,6 +100,9 @@ struct dnnl_tp_primitive_desc {
 /* Defines the implementation dtp_cpu_<impl>: its name and DTP_ISA_* bits, then the other members by name. */
 #define DTP_CPU_IMPL(impl, name_, isa_, ...) \
     const dtp_impl_t dtp_cpu_##impl = {.name = name_, .isa = isa_, __VA_ARGS__}
+/* dtp_cpu_<kind>__ref; the flags are others than DTP_IMPL_REFERENCE. */
+#define DTP_CPU_REFERENCE(kind, flags_, ...) \
+    DTP_CPU_IMPL(kind##__ref, "ref:any", 0, .flags = DTP_IMPL_REFERENCE | (flags_), __VA_ARGS__)
 /* Those of AVX-512 and of AVX2, <label>:avx512 and <label>:avx2; and one more for any processor. They share
  * their members; pd_init asks dtp_pd_isa. */
 #define DTP_CPU_IMPLS(impl, label, ...)                                         \

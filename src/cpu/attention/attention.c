@@ -217,5 +217,5 @@ void dtp_attention_group_bf16__ref(const dtp_attention_args_t *a) { plain_group(
 
 DTP_CPU_IMPLS(attention, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
               .pd_init = attention_init, .execute = attention_execute);
-DTP_CPU_IMPL(attention__ref, "ref:any", 0, .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
-             .pd_init = attention_init, .execute = attention_execute);
+DTP_CPU_REFERENCE(attention, DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = attention_init,
+                  .execute = attention_execute);

@@ -126,5 +126,5 @@ static dnnl_tp_status_t channel_norm_ref_execute(const dtp_pd_t *pd, const dtp_e
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(channel_norm__ref, "ref:any", 0, .plan_size = sizeof(plan_t),
-             .pd_init = channel_norm_ref_pd_init, .execute = channel_norm_ref_execute);
+DTP_CPU_REFERENCE(channel_norm, 0, .plan_size = sizeof(plan_t), .pd_init = channel_norm_ref_pd_init,
+                  .execute = channel_norm_ref_execute);

@@ -51,4 +51,4 @@ static dnnl_tp_status_t ref_concat_execute(const dtp_pd_t *pd, const dtp_exec_ct
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(concat__ref, "ref:any", 0, .pd_init = dtp_concat_check, .execute = ref_concat_execute);
+DTP_CPU_REFERENCE(concat, 0, .pd_init = dtp_concat_check, .execute = ref_concat_execute);

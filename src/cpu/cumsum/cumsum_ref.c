@@ -47,4 +47,4 @@ static dnnl_tp_status_t cumsum_ref_execute(const dtp_pd_t *pd, const dtp_exec_ct
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(cumsum__ref, "ref:any", 0, .pd_init = cumsum_ref_pd_init, .execute = cumsum_ref_execute);
+DTP_CPU_REFERENCE(cumsum, 0, .pd_init = cumsum_ref_pd_init, .execute = cumsum_ref_execute);

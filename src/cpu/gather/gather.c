@@ -140,5 +140,5 @@ static dnnl_tp_status_t gather_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
 
 DTP_CPU_IMPLS(gather, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = gather_init,
               .execute = gather_execute);
-DTP_CPU_IMPL(gather__ref, "ref:any", 0, .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
-             .pd_init = gather_init, .execute = gather_execute);
+DTP_CPU_REFERENCE(gather, DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = gather_init,
+                  .execute = gather_execute);

@@ -216,5 +216,5 @@ static dnnl_tp_status_t indexed_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
 DTP_CPU_IMPL(indexed__any, "rows:any", 0, .plan_size = sizeof(plan_t), .pd_init = indexed_init,
              .execute = indexed_execute);
 /* Lists end with a reference: as of gather, the same walk. */
-DTP_CPU_IMPL(indexed__ref, "ref:any", 0, .plan_size = sizeof(plan_t), .pd_init = indexed_init,
-             .execute = indexed_execute);
+DTP_CPU_REFERENCE(indexed, 0, .plan_size = sizeof(plan_t), .pd_init = indexed_init,
+                  .execute = indexed_execute);

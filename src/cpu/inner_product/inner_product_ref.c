@@ -36,5 +36,5 @@ static dnnl_tp_status_t inner_product_ref_execute(const dtp_pd_t *pd, const dtp_
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(inner_product__ref, "ref:any", 0, .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_product_ref_t),
-             .pd_init = inner_product_ref_pd_init, .execute = inner_product_ref_execute);
+DTP_CPU_REFERENCE(inner_product, DTP_IMPL_ROWS, .plan_size = sizeof(dtp_product_ref_t),
+                  .pd_init = inner_product_ref_pd_init, .execute = inner_product_ref_execute);

@@ -65,4 +65,4 @@ static dnnl_tp_status_t lrn_ref_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(lrn__ref, "ref:any", 0, .pd_init = lrn_ref_pd_init, .execute = lrn_ref_execute);
+DTP_CPU_REFERENCE(lrn, 0, .pd_init = lrn_ref_pd_init, .execute = lrn_ref_execute);

@@ -43,5 +43,5 @@ static dnnl_tp_status_t matmul_ref_execute(const dtp_pd_t *pd, const dtp_exec_ct
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(matmul__ref, "ref:any", 0, .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_product_ref_t),
-             .pd_init = matmul_ref_pd_init, .execute = matmul_ref_execute);
+DTP_CPU_REFERENCE(matmul, DTP_IMPL_ROWS, .plan_size = sizeof(dtp_product_ref_t),
+                  .pd_init = matmul_ref_pd_init, .execute = matmul_ref_execute);

@@ -250,5 +250,5 @@ static dnnl_tp_status_t pointwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx
 DTP_CPU_IMPL(pointwise__any, "rows:any", 0, .plan_size = sizeof(plan_t), .pd_init = pointwise_init,
              .execute = pointwise_execute);
 /* Lists end with a reference: as of gather, the same walk. */
-DTP_CPU_IMPL(pointwise__ref, "ref:any", 0, .plan_size = sizeof(plan_t), .pd_init = pointwise_init,
-             .execute = pointwise_execute);
+DTP_CPU_REFERENCE(pointwise, 0, .plan_size = sizeof(plan_t), .pd_init = pointwise_init,
+                  .execute = pointwise_execute);

@@ -135,7 +135,5 @@ static dnnl_tp_status_t pooling_ref_execute(const dtp_pd_t *pd, const dtp_exec_c
     return dnnl_tp_success;
 }
 
-const dtp_impl_t dtp_cpu_pooling__ref = {.name = "ref:any",
-                                         .plan_size = sizeof(plan_t),
-                                         .pd_init = pooling_ref_pd_init,
-                                         .execute = pooling_ref_execute};
+DTP_CPU_REFERENCE(pooling, 0, .plan_size = sizeof(plan_t), .pd_init = pooling_ref_pd_init,
+                  .execute = pooling_ref_execute);

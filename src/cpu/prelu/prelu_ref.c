@@ -39,4 +39,4 @@ static dnnl_tp_status_t prelu_ref_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(prelu__ref, "ref:any", 0, .pd_init = prelu_ref_pd_init, .execute = prelu_ref_execute);
+DTP_CPU_REFERENCE(prelu, 0, .pd_init = prelu_ref_pd_init, .execute = prelu_ref_execute);

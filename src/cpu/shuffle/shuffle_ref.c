@@ -37,4 +37,4 @@ static dnnl_tp_status_t shuffle_ref_execute(const dtp_pd_t *pd, const dtp_exec_c
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(shuffle__ref, "ref:any", 0, .pd_init = dtp_shuffle_check, .execute = shuffle_ref_execute);
+DTP_CPU_REFERENCE(shuffle, 0, .pd_init = dtp_shuffle_check, .execute = shuffle_ref_execute);
