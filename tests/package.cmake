@@ -49,6 +49,8 @@ add_test(NAME package_results COMMAND python3 ${PROJECT_SOURCE_DIR}/scripts/resu
 set_tests_properties(package_results PROPERTIES LABELS quick)
 add_test(NAME package_names COMMAND python3 ${package_dir}/names.py ${PROJECT_SOURCE_DIR})
 set_tests_properties(package_names PROPERTIES LABELS quick SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+add_test(NAME package_hooks COMMAND python3 ${package_dir}/hooks.py ${PROJECT_SOURCE_DIR})
+set_tests_properties(package_hooks PROPERTIES LABELS quick)
 
 # doc_code(PAGE FILE): the first block of C of a page, for tests/readme to compile as it is printed there.
 function(doc_code page file)

@@ -12,7 +12,7 @@ bool dtp_crew_expects_helper(dtp_crew_t *crew, const dtp_parallel_t *par, int64_
     if (!possible(par)) return false;
     dtp_pool_t *rec = par->pool;
     DTP_STORE(&crew->due, false, relaxed);
-    uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    uint64_t adm = DTP_LOAD(&rec->adm, relaxed);
     if (dtp_helpers_idle(rec, par->team, adm) > 0) return est_ns >= rec->parallel_min_ns;
     /* Helpers of others have time to give their tickets back, as for a long loop. */
     const bool may_come =
@@ -36,7 +36,7 @@ bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants
     crew->par = par;
     crew->most = participants - 1;
     int index = (int)(r - rec->loop);
-    atomic_store_explicit(&r->team, par->team, memory_order_relaxed);
+    DTP_STORE(&r->team, par->team, relaxed);
     r->fn = fn;
     r->arg = arg;
     r->chunk = 0;
@@ -44,16 +44,15 @@ bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants
     r->n_chunks = 0;
     r->first_slot = 1;
     r->participants = (uint16_t)participants;
-    atomic_store_explicit(&r->num_threads, par->num_threads, memory_order_relaxed);
-    atomic_store_explicit(&r->pays, false, memory_order_relaxed);
+    DTP_STORE(&r->num_threads, par->num_threads, relaxed);
+    DTP_STORE(&r->pays, false, relaxed);
 #ifndef DTP_BREAK_CREW_EPOCH
     r->epoch += DTP_LW_EPOCH;
 #endif
-    atomic_store_explicit(&r->word, r->epoch, memory_order_release);
-    if (index) atomic_fetch_or_explicit(&rec->loop[0].open_loops, (uint64_t)1 << index, memory_order_release);
+    DTP_STORE(&r->word, r->epoch, release);
+    if (index) DTP_OR(&rec->loop[0].open_loops, (uint64_t)1 << index, release);
     int cpu = rec->workers ? dtp_this_cpu() : -1;
-    if (atomic_load_explicit(&rec->loop[0].cpu, memory_order_relaxed) != cpu)
-        atomic_store_explicit(&rec->loop[0].cpu, cpu, memory_order_relaxed);
+    if (DTP_LOAD(&rec->loop[0].cpu, relaxed) != cpu) DTP_STORE(&rec->loop[0].cpu, cpu, relaxed);
     return true;
 }
 
@@ -67,10 +66,9 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
     dtp_pool_t *rec = crew->rec;
     dtp_shared_loop_t *r = crew->loop;
     DTP_FENCE_SC(); /* tasks were published: who takes an invitation, or is asked to look again, sees them */
-    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
-    if ((est_ns >= rec->wake_min_ns || DTP_LOAD(&crew->due, relaxed)) &&
-        !atomic_load_explicit(&r->pays, memory_order_relaxed))
-        atomic_store_explicit(&r->pays, true, memory_order_relaxed);
+    uint64_t w = DTP_LOAD(&r->word, relaxed);
+    if ((est_ns >= rec->wake_min_ns || DTP_LOAD(&crew->due, relaxed)) && !DTP_LOAD(&r->pays, relaxed))
+        DTP_STORE(&r->pays, true, relaxed);
     int made, left;
     uint64_t next;
     do {
@@ -89,11 +87,10 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
 #endif
         if (next == w) break;
         /* seq_cst: sleepers look at the word after they have said that they sleep. */
-    } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_seq_cst,
-                                                    memory_order_relaxed));
+    } while (!DTP_CAS_WEAK(&r->word, &w, next, seq_cst));
     const int asked = made + ((next & ~w & DTP_LW_AGAIN) != 0);
     const int missing = dtp_helpers_missing(rec, crew->par->team, crew->par->num_threads, left + made,
-                                            atomic_load_explicit(&r->pays, memory_order_relaxed));
+                                            DTP_LOAD(&r->pays, relaxed));
     if (missing <= 0) return asked;
     if (DTP_LOAD(&crew->due, relaxed)) DTP_STORE(&crew->due, false, relaxed);
     else if (!dtp_worth_calling(rec, crew->par->team, est_ns)) return asked;
@@ -102,11 +99,11 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
 }
 
 bool dtp_crew_is_full(const dtp_crew_t *crew) {
-    return dtp_lw_active(atomic_load_explicit(&crew->loop->word, memory_order_relaxed)) >= crew->most;
+    return dtp_lw_active(DTP_LOAD(&crew->loop->word, relaxed)) >= crew->most;
 }
 
 bool dtp_crew_must_leave(const dtp_crew_t *crew) {
-    return atomic_load_explicit(&crew->rec->loop[0].open_loops, memory_order_relaxed) & DTP_LOOPS_ATTENTION;
+    return DTP_LOAD(&crew->rec->loop[0].open_loops, relaxed) & DTP_LOOPS_ATTENTION;
 }
 
 bool dtp_crew_has_too_many(const dtp_crew_t *crew) {
@@ -119,7 +116,7 @@ bool dtp_crew_help(dtp_crew_t *crew) {
     if (!team) return false; /* other callers' loops are not ours */
     int own = (int)(crew->loop - rec->loop);
     if (own && dtp_shared_loop_join(rec, &rec->loop[0], team)) return true;
-    uint64_t open = atomic_load_explicit(&rec->loop[0].open_loops, memory_order_acquire);
+    uint64_t open = DTP_LOAD(&rec->loop[0].open_loops, acquire);
     open &= ~(DTP_LOOPS_ATTENTION | (uint64_t)1 << own);
     for (; open; open &= open - 1)
         if (dtp_shared_loop_join(rec, &rec->loop[__builtin_ctzll(open)], team)) return true;
@@ -131,27 +128,25 @@ bool dtp_crew_regain(dtp_crew_t *crew, bool wait, const dtp_share_t *share) {
     return dtp_ticket_regain(crew->rec, wait, share);
 }
 bool dtp_crew_ticket_is_free(const dtp_crew_t *crew) {
-    const uint64_t adm = atomic_load_explicit(&crew->rec->adm, memory_order_relaxed);
+    const uint64_t adm = DTP_LOAD(&crew->rec->adm, relaxed);
     return !dtp_adm_waiting(adm) && dtp_adm_runs(adm) + dtp_adm_joiners(adm) < crew->rec->num_threads;
 }
 
 void dtp_crew_close(dtp_crew_t *crew) {
     dtp_pool_t *rec = crew->rec;
     dtp_shared_loop_t *r = crew->loop;
-    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+    uint64_t w = DTP_LOAD(&r->word, relaxed);
 #ifdef DTP_BREAK_CREW_CLOSE
     w = 0;
 #endif
     int index = (int)(r - rec->loop);
-    if (index) atomic_fetch_and_explicit(&rec->loop[0].open_loops, ~((uint64_t)1 << index), memory_order_relaxed);
+    if (index) DTP_AND(&rec->loop[0].open_loops, ~((uint64_t)1 << index), relaxed);
     /* A joiner that came meanwhile may have invited others: none is inside and none can come, both at once. */
     do {
-        while (dtp_lw_left(w) &&
-               !atomic_compare_exchange_weak_explicit(&r->word, &w, with_left(w, 0), memory_order_relaxed,
-                                                      memory_order_relaxed))
+        while (dtp_lw_left(w) && !DTP_CAS_WEAK(&r->word, &w, with_left(w, 0), relaxed))
             ;
         dtp_shared_loop_wait(rec, r);
-        w = atomic_load_explicit(&r->word, memory_order_acquire);
+        w = DTP_LOAD(&r->word, acquire);
 #if defined DTP_BREAK_CREW_CLOSE || defined DTP_BREAK_CREW_LATE_WANT
         break;
 #endif

@@ -201,9 +201,7 @@ static answer_t call_pool(dtp_pool_t *rec) {
     /* This thread serves what it promises inside the host after the call is counted as returned:
      * that may end the run, and the end waits for the call. */
     dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK};
-#ifndef DTP_BREAK_PENDING_CALLING
     if (cookie) dtp_chain_top = &chain;
-#endif
     const bool called = first && dtp_host_call_runner(rec, cookie);
     if (cookie) {
         dtp_chain_pop_inner(&chain);

@@ -146,9 +146,6 @@ static bool sleep_in_loop(dtp_host_call_t *v) {
 /* A helper has left the count of its run. Who opened a loop meanwhile may have counted on it: then it comes back. */
 static bool call_comes_back(dtp_host_call_t *v) {
     dtp_pool_t *rec = v->rec;
-#ifdef DTP_BREAK_HOST_CALL_LOOK
-    return false;
-#endif
     if (!dtp_helpers_may_come(rec, v->team)) return false;
     if (!v->team) {
         atomic_fetch_add_explicit(&rec->unbound, 1, memory_order_relaxed);

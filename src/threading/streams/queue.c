@@ -25,7 +25,7 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
     q->tail = &q->dummy;
     atomic_init(&q->wake_at, UINT64_MAX);
     atomic_init(&q->refs, 1);
-    q->fork_generation = atomic_load(&dtp_fork_generation);
+    q->fork_generation = DTP_LOAD(&dtp_fork_generation, seq_cst);
 #ifndef DTP_WITHOUT_SYNC /* what it costs programs that never call sync: benchdnn/pool/sync_cost */
     dtp_sync_add(q);
 #endif
