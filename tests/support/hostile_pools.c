@@ -217,19 +217,23 @@ static int run_begin(void *ctx, uint64_t id, void **run) {
     (void)id;
     int *cookie = malloc(sizeof(*cookie));
     if (!cookie) return 1;
+    enter(p);
     *cookie = 1;
     atomic_fetch_add(&p->live_runs, 1);
     *run = cookie;
+    leave(p);
     return 0;
 }
 static void run_end(void *ctx, void *run, int status, int may_block, dnnl_tp_task_fn_t done, void *done_arg) {
     hostile_pool_t *p = ctx;
     (void)status, (void)may_block;
+    enter(p);
     if (*(int *)run != 1) atomic_fetch_add(&p->complaints, 1);
     *(int *)run = 0;
     free(run);
     atomic_fetch_sub(&p->live_runs, 1);
     done(done_arg);
+    leave(p);
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------- */
@@ -246,7 +250,7 @@ hostile_pool_t *hostile_pool_create(hostile_kind_t kind, int n) {
                                             .get_flags = get_flags};
     if (has_loop) p->iface.parallel_for = parallel_for;
     else p->iface.schedule = schedule;
-    if (kind == POOL_RUNS) {
+    if (kind == POOL_RUNS || kind == POOL_SINGLE_CALLER || kind == POOL_LOOP_SINGLE_CALLER) {
         p->iface.run_begin = run_begin;
         p->iface.run_end = run_end;
     }

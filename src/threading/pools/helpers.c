@@ -88,6 +88,10 @@ static void call_for(dtp_pool_t *rec, const dtp_shared_loop_t *r, uint64_t w) {
     if (!wanted || !atomic_load_explicit(&r->pays, memory_order_relaxed)) return;
     dtp_team_t *team = atomic_load_explicit(&r->team, memory_order_relaxed);
     if (team && !dtp_team_hold(team)) return;
+    /* This thread serves what it promises inside the host after it has let go of the team, for which
+     * the end of that run waits. */
+    dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK};
+    dtp_chain_top = &chain;
     /* Of another opening all that was read may be another's; its opener looks itself. */
     if (atomic_load_explicit(&r->word, memory_order_seq_cst) / DTP_LW_EPOCH == w / DTP_LW_EPOCH) {
         const int threads = atomic_load_explicit(&r->num_threads, memory_order_relaxed);
@@ -95,6 +99,7 @@ static void call_for(dtp_pool_t *rec, const dtp_shared_loop_t *r, uint64_t w) {
                          atomic_load_explicit(&rec->loop[0].cpu, memory_order_relaxed));
     }
     if (team) dtp_team_let_go(team);
+    dtp_chain_pop(&chain);
 }
 
 void dtp_helpers_call_for_ticket(dtp_pool_t *rec) {
