@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/graph/gather.h"
@@ -199,4 +200,9 @@ dnnl_tp_status_t gpu_multiply_shared(dnnl_tp_primitive_t p, dnnl_tp_stream_t s, 
     const dnnl_tp_exec_handle_t args[] = {
         {DNNL_TP_ARG_SRC, from}, {DNNL_TP_ARG_WEIGHTS, from}, {DNNL_TP_ARG_DST, to}};
     return dnnl_tp_primitive_execute_handles(p, s, 3, args);
+}
+
+bool gpu_comes(const _Atomic int *flag) {
+    for (int i = 0; i < GPU_LONGEST_MS && !atomic_load(flag); ++i) usleep(1000);
+    return atomic_load(flag);
 }

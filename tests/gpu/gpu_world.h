@@ -51,4 +51,8 @@ dnnl_tp_primitive_t gpu_shared_product(int m, int k);
 dnnl_tp_status_t gpu_multiply_shared(dnnl_tp_primitive_t product, dnnl_tp_stream_t stream,
                                      dnnl_tp_memory_t src, dnnl_tp_memory_t dst);
 
+enum { GPU_LONGEST_MS = 10000 };
+/* Until the flag is up; false: it is not, after GPU_LONGEST_MS. */
+bool gpu_comes(const _Atomic int *flag);
+
 #endif
