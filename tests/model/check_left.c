@@ -16,7 +16,6 @@ static void leave_behind(void) {
     dtp_object_release(gate);
     dtp_object_release(gate);
 }
-static void hold_nothing(void *arg, const dtp_parallel_t *par) { (void)arg, (void)par; }
 static void hold_body(void *arg, const dtp_parallel_t *par) {
     (void)arg, (void)par;
     if (submits_inside) submit_item(0);
@@ -101,32 +100,11 @@ static void fires_token(void *arg) {
 /* ---- What is left is looked after by threads that wait for something else ----------------------------- */
 
 static bool in_wait;
-static void leave_and_close(void) {
-    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
-    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
-    MC_CHECK(dtp_queue_close(other, NULL, NULL) == dnnl_tp_success);
-    dtp_object_release(gate);
-    dtp_object_release(gate);
-}
-static void plain_holder(void *arg) {
-    (void)arg;
-    MC_CHECK(dtp_pool_run(rec, 1, true, hold_nothing, NULL) == dnnl_tp_success);
-    leave_and_close();
-}
 /* Ends the wait of the other queue, whoever runs it. */
 static dnnl_tp_status_t signalling_run(dtp_submission_t *base, const dtp_parallel_t *par) {
     const dnnl_tp_status_t status = item_run(base, par);
     MC_CHECK(dnnl_tp_event_signal(gate, dnnl_tp_success) == dnnl_tp_success);
     return status;
-}
-/* Gives up at any time, and never comes back. */
-static void gives_up(void *arg) {
-    (void)arg;
-    submit_item(0);
-    enum { LOOKS_AT_THE_CLOCK = 4 };
-    if (dtp_queue_wait(queue, (int64_t)LOOKS_AT_THE_CLOCK << 30) == dnnl_tp_timed_out)
-        mc_hit("a wait timed out");
-    leave_and_close();
 }
 /* The item of the other queue waits for that of the first one, but no event tells so. */
 static void waits_for_other(void *arg) {
@@ -246,7 +224,7 @@ static void two_queues(void (*const fns[])(void *), int n, int n_items) {
     (void)dtp_queue_create(&other, rec, NULL, 1);
 }
 static void orphaned(void) {
-    void (*const fns[])(void *) = {gives_up, waits_for_other, plain_holder};
+    void (*const fns[])(void *) = {hasty_waiter, waits_for_other, ticket_holder};
     two_queues(fns, 3, 2);
     items[0]->base.run = signalling_run;
 }
@@ -257,13 +235,13 @@ static void left_in_a_closure(void) {
     items[0]->base.run = telling_run;
 }
 static void fed(void) {
-    void (*const fns[])(void *) = {waits_for_feeder, plain_holder};
+    void (*const fns[])(void *) = {waits_for_feeder, ticket_holder};
     two_queues(fns, 2, 2);
     items[0]->base.run = feeding_run;
     items[1]->base.run = fed_run;
 }
 static void outranked(void) {
-    void (*const fns[])(void *) = {waits_for_low, submits_high, plain_holder};
+    void (*const fns[])(void *) = {waits_for_low, submits_high, ticket_holder};
     two_queues(fns, 3, 3);
     items[0]->base.run = items[1]->base.run = low_run;
 }

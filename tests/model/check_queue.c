@@ -189,29 +189,6 @@ static void runs_in_order(void *arg) {
 
 /* ---- A pool whose worker is in a task of the program ------------------------------------------------- */
 
-static void hold_nothing(void *arg, const dtp_parallel_t *par) { (void)arg, (void)par; }
-static void leave_and_close(void) {
-    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
-    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
-    if (other) MC_CHECK(dtp_queue_close(other, NULL, NULL) == dnnl_tp_success);
-    dtp_object_release(gate);
-    dtp_object_release(gate);
-}
-/* Its run ends, and the ticket is offered to a thread that waits. */
-static void ticket_holder(void *arg) {
-    (void)arg;
-    MC_CHECK(dtp_pool_run(rec, 1, true, hold_nothing, NULL) == dnnl_tp_success);
-    leave_and_close();
-}
-/* Waits for the first queue, and gives up at any time; what it leaves is done when the queue is closed. */
-static void hasty_waiter(void *arg) {
-    (void)arg;
-    submit_item(0);
-    enum { LOOKS_AT_THE_CLOCK = 4 };
-    if (dtp_queue_wait(queue, (int64_t)LOOKS_AT_THE_CLOCK << 30) == dnnl_tp_timed_out)
-        mc_hit("a wait timed out");
-    leave_and_close();
-}
 /* Waits for the other one, for ever. */
 static void patient_waiter(void *arg) {
     (void)arg;

@@ -121,6 +121,37 @@ static void end(void) {
     MC_CHECK(rec->adm == 0 && !rec->n_waiting && closed == closings);
     for (int i = 0; i < order; ++i) MC_CHECK(runs[i] + skips[i] == 1 && recycled[i] == 1);
 }
+/* ---- Threads ----------------------------------------------------------------------------------------- */
+
+static void hold_nothing(void *arg, const dtp_parallel_t *par) { (void)arg, (void)par; }
+/* The last thread of a check closes its queues. */
+static void leave_and_close(void) {
+    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
+    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
+    if (other) MC_CHECK(dtp_queue_close(other, NULL, NULL) == dnnl_tp_success);
+    dtp_object_release(gate);
+    dtp_object_release(gate);
+}
+/* Holds the ticket for a run that does nothing; then the ticket is offered to a thread that waits. */
+static void ticket_holder(void *arg) {
+    (void)arg;
+    MC_CHECK(dtp_pool_run(rec, 1, true, hold_nothing, NULL) == dnnl_tp_success);
+    leave_and_close();
+}
+/* A wait for the first queue that may end at any time. */
+static void wait_a_while(void) {
+    enum { LOOKS_AT_THE_CLOCK = 4 };
+    if (dtp_queue_wait(queue, (int64_t)LOOKS_AT_THE_CLOCK << 30) == dnnl_tp_timed_out)
+        mc_hit("a wait timed out");
+}
+/* Waits for the first queue, gives up at any time, and never comes back; what it leaves is done when the queue is closed. */
+static void hasty_waiter(void *arg) {
+    (void)arg;
+    submit_item(0);
+    wait_a_while();
+    leave_and_close();
+}
+
 #define SETUP(name, n_items, ...)                             \
     static void name(void) {                                  \
         void (*const fns[])(void *) = {__VA_ARGS__};          \
