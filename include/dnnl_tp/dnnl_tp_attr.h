@@ -504,6 +504,39 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_binary_v2(
     const_dnnl_tp_post_ops_t post_ops, int index, dnnl_tp_alg_kind_t *alg_kind,
     const_dnnl_tp_memory_desc_t *src1_desc, const_dnnl_tp_memory_desc_t *src2_desc);
 
+/** Appends a depthwise convolution of the result, over two spatial dimensions. No primitive takes
+ * it: creation of a primitive descriptor answers unimplemented. Thread-compatible.
+ *
+ * @param post_ops a chain
+ * @param weights_data_type of the weights
+ * @param bias_data_type of the bias; undef: none
+ * @param dst_data_type of what the convolution gives
+ * @param kernel_size of both dimensions
+ * @param stride_size of both dimensions
+ * @param padding_l_size of both dimensions
+ * @return success; invalid_arguments (weights or dst of type undef, sizes under 1, a padding of a
+ *     whole kernel); out_of_memory (more than 32 entries). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_dw(
+    dnnl_tp_post_ops_t post_ops, dnnl_tp_data_type_t weights_data_type,
+    dnnl_tp_data_type_t bias_data_type, dnnl_tp_data_type_t dst_data_type,
+    dnnl_tp_dim_t kernel_size, dnnl_tp_dim_t stride_size, dnnl_tp_dim_t padding_l_size);
+
+/** Gives the parameters of a depthwise convolution. Thread-safe.
+ *
+ * @param post_ops a chain
+ * @param index of a convolution
+ * @param[out] weights_data_type NULL = not asked
+ * @param[out] bias_data_type NULL = not asked
+ * @param[out] dst_data_type NULL = not asked
+ * @param[out] kernel_size NULL = not asked
+ * @param[out] stride_size NULL = not asked
+ * @param[out] padding_l_size NULL = not asked
+ * @return success; invalid_arguments (no such entry, or another kind). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_dw(
+    const_dnnl_tp_post_ops_t post_ops, int index, dnnl_tp_data_type_t *weights_data_type,
+    dnnl_tp_data_type_t *bias_data_type, dnnl_tp_data_type_t *dst_data_type,
+    dnnl_tp_dim_t *kernel_size, dnnl_tp_dim_t *stride_size, dnnl_tp_dim_t *padding_l_size);
+
 #ifdef __cplusplus
 }
 #endif

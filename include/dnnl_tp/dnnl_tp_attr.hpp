@@ -61,6 +61,13 @@ class post_ops : public detail::handle<dnnl_tp_post_ops_t, dnnl_tp_post_ops_dest
         check(dnnl_tp_post_ops_append_prelu(get(), mask));
         return *this;
     }
+    /** Appends a depthwise convolution, which no primitive takes. */
+    post_ops &append_dw(detail::either<enums::data_type> weights,
+                        detail::either<enums::data_type> bias, detail::either<enums::data_type> dst,
+                        dnnl_tp_dim_t kernel, dnnl_tp_dim_t stride, dnnl_tp_dim_t padding_l) {
+        check(dnnl_tp_post_ops_append_dw(get(), weights, bias, dst, kernel, stride, padding_l));
+        return *this;
+    }
     /** Parameters of a sum. */
     void get_params_sum(int index, float &scale) const {
         check(dnnl_tp_post_ops_get_params_sum(get(), index, &scale, nullptr, nullptr));
@@ -110,6 +117,17 @@ class post_ops : public detail::handle<dnnl_tp_post_ops_t, dnnl_tp_post_ops_dest
     void get_params_binary(int index, algorithm &alg, memory_desc &src1) const {
         memory_desc src2;
         get_params_binary(index, alg, src1, src2);
+    }
+    /** Parameters of a depthwise convolution. */
+    void get_params_dw(int index, enums::data_type &weights, enums::data_type &bias,
+                       enums::data_type &dst, dnnl_tp_dim_t &kernel, dnnl_tp_dim_t &stride,
+                       dnnl_tp_dim_t &padding_l) const {
+        dnnl_tp_data_type_t c_types[3] = {};
+        check(dnnl_tp_post_ops_get_params_dw(get(), index, &c_types[0], &c_types[1], &c_types[2],
+                                             &kernel, &stride, &padding_l));
+        weights = static_cast<enums::data_type>(c_types[0]);
+        bias = static_cast<enums::data_type>(c_types[1]);
+        dst = static_cast<enums::data_type>(c_types[2]);
     }
     /** Parameter of a prelu. */
     void get_params_prelu(int index, int &mask) const {

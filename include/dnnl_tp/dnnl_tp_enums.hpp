@@ -76,6 +76,8 @@ enum class primitive_kind {
     lrn = dnnl_tp_lrn,
     batch_normalization = dnnl_tp_batch_normalization,
     inner_product = dnnl_tp_inner_product,
+    rnn = dnnl_tp_rnn,
+    gemm = dnnl_tp_gemm,
     binary = dnnl_tp_binary,
     matmul = dnnl_tp_matmul,
     resampling = dnnl_tp_resampling,
@@ -115,6 +117,10 @@ enum class prop_kind {
     forward_training = dnnl_tp_forward_training,
     forward_inference = dnnl_tp_forward_inference,
     forward = dnnl_tp_forward,
+    backward = dnnl_tp_backward,
+    backward_data = dnnl_tp_backward_data,
+    backward_weights = dnnl_tp_backward_weights,
+    backward_bias = dnnl_tp_backward_bias,
 };
 
 /** Algorithm of a primitive; formulas stand at dnnl_tp_alg_kind_t. */
@@ -124,6 +130,13 @@ enum class algorithm {
     convolution_winograd = dnnl_tp_convolution_winograd,
     convolution_auto = dnnl_tp_convolution_auto,
     deconvolution_direct = dnnl_tp_deconvolution_direct,
+    deconvolution_winograd = dnnl_tp_deconvolution_winograd,
+    vanilla_rnn = dnnl_tp_vanilla_rnn,
+    vanilla_lstm = dnnl_tp_vanilla_lstm,
+    vanilla_gru = dnnl_tp_vanilla_gru,
+    lbr_gru = dnnl_tp_lbr_gru,
+    vanilla_augru = dnnl_tp_vanilla_augru,
+    lbr_augru = dnnl_tp_lbr_augru,
     eltwise_relu = dnnl_tp_eltwise_relu,
     eltwise_tanh = dnnl_tp_eltwise_tanh,
     eltwise_elu = dnnl_tp_eltwise_elu,
@@ -329,6 +342,7 @@ enum class cpu_isa {
     avx10_2 = dnnl_tp_cpu_isa_avx10_2,
     avx10_2_512 = dnnl_tp_cpu_isa_avx10_2_512,
     avx10_2_amx_2 = dnnl_tp_cpu_isa_avx10_2_amx_2,
+    avx10_2_ace = dnnl_tp_cpu_isa_avx10_2_ace,
     avx10_2_512_amx_2 = dnnl_tp_cpu_isa_avx10_2_512_amx_2,
 };
 /* clang-format on */

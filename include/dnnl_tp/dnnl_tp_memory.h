@@ -89,8 +89,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_reshape(
  * @param[out] out_memory_desc owned by the caller; NULL on failure
  * @param in_memory_desc blocked or any
  * @param permutation ndims numbers, each of 0..ndims-1 once
- * @return success; invalid_arguments (not a permutation, or the layout does not allow it);
- *     out_of_memory. */
+ * @return success; invalid_arguments (not a permutation, run-time dimensions or strides, or the
+ *     layout does not allow it); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_permute_axes(
     dnnl_tp_memory_desc_t *out_memory_desc, const_dnnl_tp_memory_desc_t in_memory_desc,
     const int *permutation);

@@ -98,12 +98,16 @@ typedef enum {
     dnnl_tp_format_kind_max = 0x7fff     /**< Not a value: fixes the size of the type. */
 } dnnl_tp_format_kind_t;
 
-/** Propagation kind. */
+/** Propagation kind. No primitive computes gradients: their kinds are names. */
 typedef enum {
-    dnnl_tp_prop_kind_undef = 0,               /**< Not set. */
-    dnnl_tp_forward_training = 64,             /**< Forward, with the data that backward needs. */
-    dnnl_tp_forward_inference = 96,            /**< Forward. */
-    dnnl_tp_forward = dnnl_tp_forward_training /**< The same as training. */
+    dnnl_tp_prop_kind_undef = 0,                /**< Not set. */
+    dnnl_tp_forward_training = 64,              /**< Forward, with the data that backward needs. */
+    dnnl_tp_forward_inference = 96,             /**< Forward. */
+    dnnl_tp_forward = dnnl_tp_forward_training, /**< The same as training. */
+    dnnl_tp_backward = 128,                     /**< Gradients of everything. */
+    dnnl_tp_backward_data = 160,                /**< Gradient of the source. */
+    dnnl_tp_backward_weights = 192,             /**< Gradients of weights and bias. */
+    dnnl_tp_backward_bias = 193                 /**< Gradient of the bias. */
 } dnnl_tp_prop_kind_t;
 
 /** Kind of a primitive. */
@@ -119,6 +123,8 @@ typedef enum {
     dnnl_tp_lrn = 8,                    /**< Local response normalization. */
     dnnl_tp_batch_normalization = 9,    /**< Normalization of each channel over the batch. */
     dnnl_tp_inner_product = 10,         /**< Fully connected layer. */
+    dnnl_tp_rnn = 11,                   /**< Recurrent networks: a name, no primitive has it. */
+    dnnl_tp_gemm = 12,                  /**< As rnn. */
     dnnl_tp_binary = 13,                /**< A function of two tensors, element by element. */
     dnnl_tp_matmul = 14,                /**< Product of matrices. */
     dnnl_tp_resampling = 15,            /**< Changes the size of an image. */
@@ -142,6 +148,8 @@ typedef enum {
     dnnl_tp_convolution_auto = 3,
     /** Sums of products, as in the definition. */
     dnnl_tp_deconvolution_direct = 0xa,
+    /** A name: deconvolution refuses it. */
+    dnnl_tp_deconvolution_winograd = 0xb,
     dnnl_tp_eltwise_relu = 32,        /**< s > 0 ? s : a * s */
     dnnl_tp_eltwise_tanh = 33,        /**< tanh(s) */
     dnnl_tp_eltwise_elu = 34,         /**< s > 0 ? s : a * (exp(s) - 1) */
@@ -177,6 +185,12 @@ typedef enum {
     dnnl_tp_pooling_avg_exclude_padding = 0x3ff,
     dnnl_tp_lrn_across_channels = 0xaff,             /**< squares of the neighbouring channels */
     dnnl_tp_lrn_within_channel = 0xbff,              /**< squares of the neighbourhood in space */
+    dnnl_tp_vanilla_rnn = 0x1fff,                    /**< Cells of recurrent networks: names. */
+    dnnl_tp_vanilla_lstm = 0x2fff,                   /**< As vanilla_rnn. */
+    dnnl_tp_vanilla_gru = 0x3fff,                    /**< As vanilla_rnn. */
+    dnnl_tp_lbr_gru = 0x4fff,                        /**< As vanilla_rnn. */
+    dnnl_tp_vanilla_augru = 0x5fff,                  /**< As vanilla_rnn. */
+    dnnl_tp_lbr_augru = 0x6fff,                      /**< As vanilla_rnn. */
     dnnl_tp_binary_add = 0x1fff0,                    /**< s0 + s1 */
     dnnl_tp_binary_mul = 0x1fff1,                    /**< s0 * s1 */
     dnnl_tp_binary_max = 0x1fff2,                    /**< max(s0, s1) */
@@ -361,7 +375,8 @@ typedef enum {
     dnnl_tp_cpu_isa_avx10_2 = 0x201ff,                     /**< AVX10.2. */
     dnnl_tp_cpu_isa_avx10_2_512 = dnnl_tp_cpu_isa_avx10_2, /**< The same as avx10_2. */
     dnnl_tp_cpu_isa_avx10_2_amx_2 = 0x22fff,               /**< AVX10.2 and AMX. */
-    dnnl_tp_cpu_isa_avx10_2_512_amx_2 = 0x22fff            /**< The same as avx10_2_amx_2. */
+    dnnl_tp_cpu_isa_avx10_2_512_amx_2 = 0x22fff,           /**< The same as avx10_2_amx_2. */
+    dnnl_tp_cpu_isa_avx10_2_ace = 0xa03ff                  /**< AVX10.2 and ACE. */
 } dnnl_tp_cpu_isa_t;
 
 /** A dimension, a stride or an offset, in elements. */
@@ -404,6 +419,7 @@ typedef struct {
 
 /* Handles. A const_ handle gives read access only and is borrowed from the object it came from. */
 typedef struct dnnl_tp_engine *dnnl_tp_engine_t;             /**< A device. */
+typedef const struct dnnl_tp_engine *const_dnnl_tp_engine_t; /**< Borrowed device. */
 typedef struct dnnl_tp_stream *dnnl_tp_stream_t;             /**< An in-order queue on an engine. */
 typedef const struct dnnl_tp_stream *const_dnnl_tp_stream_t; /**< Borrowed stream. */
 /** Completion of submitted work; see dnnl_tp_event.h. */
@@ -487,6 +503,54 @@ typedef struct {
  * DNNL_TP_ARG_SRC_2 (select). */
 #define DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(idx) \
     (DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE * ((idx) + 1))
+
+/** @name Arguments of oneDNN's kinds that do not exist here: recurrent networks, gradients.
+ * @{ */
+/** @cond */
+#define DNNL_TP_ARG_SRC_LAYER DNNL_TP_ARG_SRC_0
+#define DNNL_TP_ARG_SRC_ITER DNNL_TP_ARG_SRC_1
+#define DNNL_TP_ARG_SRC_ITER_C DNNL_TP_ARG_SRC_2
+#define DNNL_TP_ARG_AUGRU_ATTENTION DNNL_TP_ARG_SRC_3
+#define DNNL_TP_ARG_DST_LAYER DNNL_TP_ARG_DST_0
+#define DNNL_TP_ARG_DST_ITER DNNL_TP_ARG_DST_1
+#define DNNL_TP_ARG_DST_ITER_C DNNL_TP_ARG_DST_2
+#define DNNL_TP_ARG_WEIGHTS_LAYER DNNL_TP_ARG_WEIGHTS_0
+#define DNNL_TP_ARG_WEIGHTS_ITER DNNL_TP_ARG_WEIGHTS_1
+#define DNNL_TP_ARG_WEIGHTS_PEEPHOLE DNNL_TP_ARG_WEIGHTS_2
+#define DNNL_TP_ARG_WEIGHTS_PROJECTION DNNL_TP_ARG_WEIGHTS_3
+#define DNNL_TP_ARG_DIFF_SRC 129
+#define DNNL_TP_ARG_DIFF_SRC_0 DNNL_TP_ARG_DIFF_SRC
+#define DNNL_TP_ARG_DIFF_SRC_1 130
+#define DNNL_TP_ARG_DIFF_SRC_2 131
+#define DNNL_TP_ARG_DIFF_SRC_3 132
+#define DNNL_TP_ARG_DIFF_DST 145
+#define DNNL_TP_ARG_DIFF_DST_0 DNNL_TP_ARG_DIFF_DST
+#define DNNL_TP_ARG_DIFF_DST_1 146
+#define DNNL_TP_ARG_DIFF_DST_2 147
+#define DNNL_TP_ARG_DIFF_WEIGHTS 161
+#define DNNL_TP_ARG_DIFF_WEIGHTS_0 DNNL_TP_ARG_DIFF_WEIGHTS
+#define DNNL_TP_ARG_DIFF_WEIGHTS_1 162
+#define DNNL_TP_ARG_DIFF_WEIGHTS_2 163
+#define DNNL_TP_ARG_DIFF_WEIGHTS_3 164
+#define DNNL_TP_ARG_DIFF_BIAS 169
+#define DNNL_TP_ARG_DIFF_SCALE 255
+#define DNNL_TP_ARG_DIFF_SHIFT 256
+#define DNNL_TP_ARG_DIFF_SRC_LAYER DNNL_TP_ARG_DIFF_SRC_0
+#define DNNL_TP_ARG_DIFF_SRC_ITER DNNL_TP_ARG_DIFF_SRC_1
+#define DNNL_TP_ARG_DIFF_SRC_ITER_C DNNL_TP_ARG_DIFF_SRC_2
+#define DNNL_TP_ARG_DIFF_AUGRU_ATTENTION DNNL_TP_ARG_DIFF_SRC_3
+#define DNNL_TP_ARG_DIFF_DST_LAYER DNNL_TP_ARG_DIFF_DST_0
+#define DNNL_TP_ARG_DIFF_DST_ITER DNNL_TP_ARG_DIFF_DST_1
+#define DNNL_TP_ARG_DIFF_DST_ITER_C DNNL_TP_ARG_DIFF_DST_2
+#define DNNL_TP_ARG_DIFF_WEIGHTS_LAYER DNNL_TP_ARG_DIFF_WEIGHTS_0
+#define DNNL_TP_ARG_DIFF_WEIGHTS_ITER DNNL_TP_ARG_DIFF_WEIGHTS_1
+#define DNNL_TP_ARG_DIFF_WEIGHTS_PEEPHOLE DNNL_TP_ARG_DIFF_WEIGHTS_2
+#define DNNL_TP_ARG_DIFF_WEIGHTS_PROJECTION DNNL_TP_ARG_DIFF_WEIGHTS_3
+#define DNNL_TP_ARG_HINT_MAX_GROUP_SIZE 384
+#define DNNL_TP_ARG_ATTR_OUTPUT_SCALES 513
+#define DNNL_TP_ARG_ATTR_POST_OP_DW 16384
+/** @endcond */
+/** @} */
 
 #ifdef __cplusplus
 }

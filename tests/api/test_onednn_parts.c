@@ -327,6 +327,52 @@ static void attributes_that_no_primitive_takes_are_refused_by_name(void **state)
     CHECK_OK(dnnl_tp_memory_desc_destroy(mask));
 }
 
+/* A depthwise convolution behind another is an entry of a chain, with scales of its weights; creation refuses it. */
+static void a_depthwise_convolution_is_read_back_and_refused(void **state) {
+    (void)state;
+    dnnl_tp_post_ops_t ops;
+    dnnl_tp_primitive_attr_t attr;
+    dnnl_tp_data_type_t types[3];
+    dnnl_tp_dim_t sizes[3];
+    CHECK_OK(dnnl_tp_post_ops_create(&ops));
+    CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
+    CHECK_OK(dnnl_tp_post_ops_append_eltwise(ops, dnnl_tp_eltwise_relu, 0, 0));
+    CHECK_OK(dnnl_tp_post_ops_append_dw(ops, dnnl_tp_s8, dnnl_tp_data_type_undef, dnnl_tp_u8, 3, 2, 1));
+    assert_int_equal(dnnl_tp_post_ops_get_kind(ops, 1), dnnl_tp_convolution);
+    CHECK_OK(dnnl_tp_post_ops_get_params_dw(ops, 1, NULL, NULL, NULL, NULL, NULL, NULL));
+    CHECK_OK(dnnl_tp_post_ops_get_params_dw(ops, 1, &types[0], &types[1], &types[2], &sizes[0], &sizes[1],
+                                            &sizes[2]));
+    assert_int_equal(types[0], dnnl_tp_s8);
+    assert_int_equal(types[1], dnnl_tp_data_type_undef);
+    assert_int_equal(types[2], dnnl_tp_u8);
+    assert_true(sizes[0] == 3 && sizes[1] == 2 && sizes[2] == 1);
+    CHECK_STATUS(dnnl_tp_post_ops_get_params_dw(ops, 0, NULL, NULL, NULL, NULL, NULL, NULL),
+                 dnnl_tp_invalid_arguments);
+    static const struct {
+        dnnl_tp_data_type_t wei, dst;
+        dnnl_tp_dim_t kernel, stride, padding;
+    } wrong[] = {{dnnl_tp_data_type_undef, dnnl_tp_f32, 3, 1, 1},
+                 {dnnl_tp_f32, dnnl_tp_data_type_undef, 3, 1, 1},
+                 {dnnl_tp_f32, dnnl_tp_f32, 0, 1, 0},
+                 {dnnl_tp_f32, dnnl_tp_f32, 3, 0, 1},
+                 {dnnl_tp_f32, dnnl_tp_f32, 3, 1, 3}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
+        CHECK_STATUS(dnnl_tp_post_ops_append_dw(ops, wrong[i].wei, dnnl_tp_f32, wrong[i].dst, wrong[i].kernel,
+                                                wrong[i].stride, wrong[i].padding),
+                     dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_post_ops_len(ops), 2);
+    CHECK_OK(
+        dnnl_tp_primitive_attr_set_scales_mask(attr, DNNL_TP_ARG_ATTR_POST_OP_DW | DNNL_TP_ARG_WEIGHTS, 1));
+    refuses(relu_with(attr), dnnl_tp_unimplemented, "ATTR_POST_OP_DW | WEIGHTS");
+    CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, ops));
+    refuses(relu_with(attr), dnnl_tp_unimplemented, "depthwise convolution");
+    CHECK_STATUS(
+        dnnl_tp_primitive_attr_set_scales_mask(attr, DNNL_TP_ARG_ATTR_POST_OP_DW | DNNL_TP_ARG_MEAN, 1),
+        dnnl_tp_invalid_arguments);
+    CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+    CHECK_OK(dnnl_tp_post_ops_destroy(ops));
+}
+
 /* ---- Windows ----------------------------------------------------------------------------------------- */
 
 /* Copies 2 x 3 elements into a window of 4 x 6 at (row, column), given memory of the whole; its status. */
@@ -476,7 +522,8 @@ static void every_instruction_set_has_a_name_and_limits_an_engine(void **state) 
                 {0xfef, "avx10_1_512_amx", dnnl_tp_cpu_isa_default},
                 {0x1fef, "avx10_1_512_amx_fp16", dnnl_tp_cpu_isa_default},
                 {0x201ff, "avx10_2", dnnl_tp_cpu_isa_default},
-                {0x22fff, "avx10_2_amx_2", dnnl_tp_cpu_isa_default}};
+                {0x22fff, "avx10_2_amx_2", dnnl_tp_cpu_isa_default},
+                {0xa03ff, "avx10_2_ace", dnnl_tp_cpu_isa_default}};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
         const char *impl[2];
         const int isas[2] = {sets[i].isa, (int)sets[i].as};
@@ -528,6 +575,7 @@ int main(void) {
         cmocka_unit_test(host_scalars_and_tensors_do_not_stand_for_each_other),
         cmocka_unit_test(types_that_are_only_stored_are_refused_by_name),
         cmocka_unit_test(attributes_that_no_primitive_takes_are_refused_by_name),
+        cmocka_unit_test(a_depthwise_convolution_is_read_back_and_refused),
         cmocka_unit_test(a_primitive_of_a_window_takes_the_memory_of_the_whole),
         cmocka_unit_test(a_blob_makes_the_same_primitive),
         cmocka_unit_test(every_instruction_set_has_a_name_and_limits_an_engine),

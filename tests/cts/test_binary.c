@@ -25,7 +25,7 @@ typedef struct {
     dnnl_tp_data_type_t dt0, dt1, ddt;
     const char *layout0, *layout1, *dlayout;
     int post, scales; /* scales: bit 0 src0, bit 1 src1 */
-    bool in_place;
+    int in_place;     /* bit 0: dst lies in the place of src0, bit 1: of src1 */
     const char *impl;
 } case_t;
 
@@ -264,6 +264,9 @@ static void run_case(const case_t *c, uint64_t stream) {
     tensor_fill(&d.full, &r, -2.f, 2.f, false);
     tensor_fill(&d.scale0, &r, 0.5f, 2.f, false);
     tensor_fill(&d.scale1, &r, 0.5f, 2.f, false);
+    const tensor_t *under = c->in_place & 1 ? &d.src0 : &d.src1; /* what dst holds before */
+    if (c->in_place == 3) memcpy(d.src1.data, d.src0.data, d.src0.bytes);
+    if (c->in_place) memcpy(d.old.data, under->data, d.old.bytes);
     dnnl_tp_primitive_attr_t attr;
     dnnl_tp_post_ops_t po;
     CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
@@ -319,12 +322,9 @@ static void run_case(const case_t *c, uint64_t stream) {
             continue;
         check_impl(pd, c->impl, c->layout0);
         tensor_blank(&d.dst);
-        if (c->post & POST_SUM) memcpy(d.dst.data, d.old.data, d.dst.bytes);
-        args[0].handle = d.src0.data;
-        if (c->in_place) {
-            memcpy(d.dst.data, d.src0.data, d.src0.bytes);
-            args[0].handle = d.dst.data;
-        }
+        if (c->in_place || c->post & POST_SUM) memcpy(d.dst.data, d.old.data, d.dst.bytes);
+        args[0].handle = c->in_place & 1 ? d.dst.data : d.src0.data;
+        args[1].handle = c->in_place & 2 ? d.dst.data : d.src1.data;
         CHECK_OK(run_pd(&at[i], pd, nargs, args));
         tensor_check(&d.dst, at[i].name);
         if (at[i].threads == 1) check(c, &d, at[i].name);
@@ -398,6 +398,68 @@ static void random_cases(void **state) {
         if (c.dt1 == dnnl_tp_u8 || c.dt1 == dnnl_tp_s8 || c.dt1 == dnnl_tp_s32)
             if (c.alg == dnnl_tp_binary_div) c.alg = dnnl_tp_binary_mul;
         run_case(&c, (uint64_t)(700 + k));
+    }
+}
+
+/* dst in the place of either source, or of both: types of one size, tails, blocks, whatever the other source repeats. */
+static void in_place_cases(void **state) {
+    (void)state;
+    static const char *const layouts[] = {"abcd", "acdb", "dcba", "aBcd16b", "bacd", "aBcd8b"};
+    static const dnnl_tp_data_type_t types[3][2] = {
+        {F32, dnnl_tp_s32}, {dnnl_tp_bf16, dnnl_tp_f16}, {dnnl_tp_s8, dnnl_tp_u8}};
+    test_rng_t r = test_rng(24);
+    for (int k = 0; k < 180; ++k) {
+        case_t c = {.alg = ADD + k % 12, .ndims = 4, .in_place = 1 + k % 3, .impl = "simd"};
+        for (int d = 0; d < 4; ++d) {
+            c.dims0[d] = c.dims1[d] = 1 + (int64_t)(test_rand(&r) % (d % 2 ? 37 : 7));
+            if (c.in_place != 3 && test_rand(&r) % 3 == 0) (c.in_place == 1 ? c.dims1 : c.dims0)[d] = 1;
+        }
+        const dnnl_tp_data_type_t *same = types[test_rand(&r) % 3], *other = types[test_rand(&r) % 3];
+        c.ddt = same[test_rand(&r) % 2];
+        c.dt0 = (c.in_place & 1 ? same : other)[test_rand(&r) % 2];
+        c.dt1 = c.in_place == 3 ? c.dt0 : (c.in_place & 2 ? same : other)[test_rand(&r) % 2];
+        c.dlayout = layouts[test_rand(&r) % 6];
+        c.layout0 = c.in_place & 1 ? c.dlayout : layouts[test_rand(&r) % 6];
+        c.layout1 = c.in_place & 2 ? c.dlayout : layouts[test_rand(&r) % 6];
+        c.post = test_rand(&r) % 3 == 0 ? (int)(test_rand(&r) % 16) : 0;
+        if ((c.in_place & 1 ? c.dt0 : c.dt1) != c.ddt) c.post &= ~POST_SUM; /* bits of another type */
+        if (c.alg < dnnl_tp_binary_ge) c.scales = (int)(test_rand(&r) % 4);
+        if (c.alg == dnnl_tp_binary_div && (c.dt1 > F32 || c.in_place == 3)) c.alg = dnnl_tp_binary_mul;
+        run_case(&c, (uint64_t)(1500 + k));
+    }
+    case_t large = {ADD, 2, {700, 901}, {700, 901}, ALLF, "ab", "ab", "ab", 0, 0, 2, "simd"};
+    run_case(&large, 1700);
+    large.post = POST_FLOOR;
+    run_case(&large, 1701);
+    case_t small = {ADD, 2, {300, 16}, {1, 16}, ALLF, "ab", "ab", "ab", 0, 0, 1, "simd"};
+    run_case(&small, 1702);
+    case_t swapped = {dnnl_tp_binary_sub, 2, {1, 16}, {300, 16}, ALLF, "ab", "ab", "ab", 0, 0, 2, "simd"};
+    run_case(&swapped, 1703);
+    case_t reference = {ADD, 2, {48, 5}, {48, 5}, ALLF, "Ab16a", "Ab6a", "Ab6a", 0, 0, 2, "ref"};
+    run_case(&reference, 1704);
+}
+
+/* The condition of select is an input, too. */
+static void condition_in_place(void **state) {
+    (void)state;
+    enum { ROWS = 5, COLS = 67, N = ROWS * COLS };
+    const int64_t dims[] = {ROWS, COLS};
+    dtp_md_t md;
+    CHECK_OK(dtp_md_init_strides(&md, 2, dims, dnnl_tp_s8, NULL));
+    int n;
+    const place_t *at = places(&n);
+    for (int i = 0; i < n; ++i) {
+        int8_t a[N], b[N], dst[N];
+        for (int k = 0; k < N; ++k)
+            a[k] = (int8_t)(k % 100), b[k] = (int8_t)(-1 - k % 100), dst[k] = k % 3 == 0;
+        dnnl_tp_primitive_desc_t pd;
+        if (!has_impl(at[i].engine, dnnl_tp_binary_primitive_desc_create_v2(
+                                        &pd, at[i].engine, dnnl_tp_binary_select, &md, &md, &md, &md, NULL)))
+            continue;
+        const dnnl_tp_exec_handle_t args[] = {
+            {DNNL_TP_ARG_SRC_0, a}, {DNNL_TP_ARG_SRC_1, b}, {DNNL_TP_ARG_SRC_2, dst}, {DNNL_TP_ARG_DST, dst}};
+        CHECK_OK(run_pd(&at[i], pd, 4, args));
+        for (int k = 0; k < N; ++k) assert_int_equal(dst[k], k % 3 == 0 ? a[k] : b[k]);
     }
 }
 
@@ -476,8 +538,12 @@ static void any_layouts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(by_columns),
-                                       cmocka_unit_test(random_cases), cmocka_unit_test(long_chain),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(table),
+                                       cmocka_unit_test(by_columns),
+                                       cmocka_unit_test(random_cases),
+                                       cmocka_unit_test(in_place_cases),
+                                       cmocka_unit_test(condition_in_place),
+                                       cmocka_unit_test(long_chain),
                                        cmocka_unit_test(any_layouts)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -22,6 +22,7 @@ typedef struct {
 } case_t;
 
 #define PLAIN NONE, NONE, NONE, NONE, 0.f
+#define PLAIN_ATTR .sscale = NONE, .dscale = NONE, .szp = NONE, .dzp = NONE
 
 static const case_t cases[] = {
     {2, {64, 48}, dnnl_tp_f32, "ab", dnnl_tp_f32, "BA16a16b", PLAIN, "simd"},
@@ -128,7 +129,8 @@ static void reference_check(const case_t *c, const data_t *d, const char *place)
     } while (tensor_next(&d->dst.md, pos));
 }
 
-static void run_case(const case_t *c, uint64_t stream) {
+/* in_place: dst lies in the place of src. */
+static void run_case_in(bool in_place, const case_t *c, uint64_t stream) {
     test_rng_t r = test_rng(stream);
     data_t d;
     tensor_layout(&d.src, c->ndims, c->dims, c->sdt, c->slayout);
@@ -136,6 +138,7 @@ static void run_case(const case_t *c, uint64_t stream) {
     tensor_layout(&d.old, c->ndims, c->dims, c->ddt, c->dlayout);
     tensor_fill(&d.src, &r, -140.f, 270.f, false);
     tensor_fill(&d.old, &r, -20.f, 20.f, true);
+    if (in_place) memcpy(d.old.data, d.src.data, d.old.bytes);
     make_quant(&d.sscale, c, c->sscale, dnnl_tp_f32, &r);
     make_quant(&d.dscale, c, c->dscale, dnnl_tp_f32, &r);
     make_quant(&d.szp, c, c->szp, dnnl_tp_s32, &r);
@@ -160,10 +163,10 @@ static void run_case(const case_t *c, uint64_t stream) {
                                                                           &d.dst.md, at[i].engine, attr)))
             continue;
         check_impl(pd, c->impl, c->slayout);
-        if (c->sum != 0) memcpy(d.dst.data, d.old.data, d.dst.bytes);
+        if (in_place || c->sum != 0) memcpy(d.dst.data, d.old.data, d.dst.bytes);
         else tensor_blank(&d.dst);
         const dnnl_tp_exec_handle_t args[] = {
-            {DNNL_TP_ARG_SRC, d.src.data},
+            {DNNL_TP_ARG_SRC, in_place ? d.dst.data : d.src.data},
             {DNNL_TP_ARG_DST, d.dst.data},
             {DNNL_TP_ARG_ATTR_SCALES | DNNL_TP_ARG_SRC, d.sscale.data},
             {DNNL_TP_ARG_ATTR_SCALES | DNNL_TP_ARG_DST, d.dscale.data},
@@ -180,6 +183,8 @@ static void run_case(const case_t *c, uint64_t stream) {
     tensor_t *all[] = {&d.src, &d.dst, &d.old, &d.sscale, &d.dscale, &d.szp, &d.dzp};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) tensor_free(all[i]);
 }
+
+static void run_case(const case_t *c, uint64_t stream) { run_case_in(false, c, stream); }
 
 static void table(void **state) {
     (void)state;
@@ -206,8 +211,7 @@ static void random_cases(void **state) {
                                        "ABcd16b16a", "ABcd4b16a4b", "bacd",    "Abcd16a"};
     test_rng_t r = test_rng(7);
     for (int k = 0; k < 120; ++k) {
-        case_t c = {
-            .ndims = k % 2 ? 2 : 4, .sscale = NONE, .dscale = NONE, .szp = NONE, .dzp = NONE, .impl = "simd"};
+        case_t c = {.ndims = k % 2 ? 2 : 4, PLAIN_ATTR, .impl = "simd"};
         const char *const *names = c.ndims == 2 ? two : four;
         for (int d = 0; d < c.ndims; ++d)
             c.dims[d] = 1 + (int64_t)(test_rand(&r) % (c.ndims == 2 ? 70 : d < 2 ? 40 : 5));
@@ -219,6 +223,40 @@ static void random_cases(void **state) {
         if (test_rand(&r) % 6 == 0) c.dzp = 0;
         run_case(&c, (uint64_t)(1000 + k));
     }
+}
+
+/* From a type to one of its size, or scaled, in one layout and one place. */
+static void in_place_cases(void **state) {
+    (void)state;
+    static const char *const layouts[] = {"abcd", "acdb",       "aBcd16b",    "aBcd8b",
+                                          "cdba", "ABcd16b16a", "ABcd4b16a4b"};
+    static const dnnl_tp_data_type_t same[3][2] = {
+        {dnnl_tp_f32, dnnl_tp_s32}, {dnnl_tp_bf16, dnnl_tp_f16}, {dnnl_tp_s8, dnnl_tp_u8}};
+    test_rng_t r = test_rng(8);
+    for (int k = 0; k < 120; ++k) {
+        case_t c = {.ndims = 4, PLAIN_ATTR, .impl = "simd"};
+        for (int d = 0; d < c.ndims; ++d) c.dims[d] = 1 + (int64_t)(test_rand(&r) % (d < 2 ? 40 : 5));
+        c.slayout = c.dlayout = layouts[test_rand(&r) % 7];
+        c.sdt = same[k % 3][test_rand(&r) % 2];
+        c.ddt = same[k % 3][test_rand(&r) % 2];
+        if (test_rand(&r) % 3 == 0) c.sscale = (int)(test_rand(&r) % (1u << c.ndims));
+        if (test_rand(&r) % 4 == 0) c.dscale = (int)(test_rand(&r) % (1u << c.ndims));
+        if (test_rand(&r) % 4 == 0) c.szp = 0;
+        if (test_rand(&r) % 4 == 0) c.dzp = 0;
+        if (c.sdt == c.ddt && test_rand(&r) % 4 == 0) c.sum = 0.5f;
+        run_case_in(true, &c, (uint64_t)(1200 + k));
+    }
+    for (int64_t n = 1; n < 200; n = n * 3 / 2 + 1)
+        for (int t = 0; t < 3; ++t) {
+            case_t c = {.ndims = 1, .dims = {n}, PLAIN_ATTR, .impl = "simd"};
+            c.slayout = c.dlayout = "a";
+            c.sdt = same[t][0], c.ddt = same[t][1];
+            run_case_in(true, &c, (uint64_t)(1400 + n));
+        }
+    case_t large = {.ndims = 2, .dims = {700, 901}, PLAIN_ATTR, .impl = "simd"};
+    large.slayout = large.dlayout = "ab";
+    large.sdt = dnnl_tp_s32, large.ddt = dnnl_tp_f32;
+    run_case_in(true, &large, 1600);
 }
 
 /* Views with gaps and offsets on both sides. */
@@ -412,9 +450,9 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(table),          cmocka_unit_test(every_type_pair),
-                                       cmocka_unit_test(random_cases),   cmocka_unit_test(strided),
-                                       cmocka_unit_test(special_values), cmocka_unit_test(runtime_dims),
-                                       cmocka_unit_test(compensation),   cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table),          cmocka_unit_test(every_type_pair), cmocka_unit_test(random_cases),
+        cmocka_unit_test(in_place_cases), cmocka_unit_test(strided),         cmocka_unit_test(special_values),
+        cmocka_unit_test(runtime_dims),   cmocka_unit_test(compensation),    cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

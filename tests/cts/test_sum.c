@@ -14,7 +14,8 @@ typedef struct {
     int64_t dims[4];
     dnnl_tp_data_type_t sdt, last_dt, ddt; /* last_dt: type of the last source */
     const char *slayout, *last_layout, *dlayout;
-    bool scaled, in_place;
+    bool scaled;
+    unsigned in_place; /* sources in whose place dst lies, one bit each */
     const char *impl;
 } case_t;
 
@@ -32,6 +33,24 @@ static const case_t cases[] = {
     {2, 4, {2, 19, 5, 3}, F32, F32, F32, "aBcd16b", "aBcd16b", "aBcd16b", true, false, "simd"},
     {3, 4, {2, 19, 5, 3}, F32, F32, F32, "aBcd16b", "abcd", "aBcd8b", true, false, "simd"},
     {2, 1, {1}, F32, F32, F32, "a", "a", "a", false, false, "simd"},
+    {2, 2, {13, 57}, F32, F32, F32, "ab", "ab", "ab", false, 2, "simd"},
+    {2, 2, {13, 57}, F32, F32, F32, "ab", "ab", "ab", true, 2, "simd"},
+    {2, 2, {13, 57}, F32, F32, F32, "ab", "ab", "ab", true, 2, "simd"},
+    {3, 2, {97, 157}, F32, F32, F32, "ab", "ab", "ab", true, 4, "simd"},
+    {3, 2, {97, 157}, F32, F32, F32, "ab", "ab", "ab", false, 4, "simd"},
+    {3, 2, {97, 157}, F32, F32, F32, "ab", "ab", "ab", true, 2, "simd"},
+    {4, 2, {97, 157}, F32, F32, F32, "ab", "ab", "ab", false, 6, "simd"},
+    {12, 2, {97, 157}, F32, F32, F32, "ab", "ab", "ab", true, 1 << 11, "simd"},
+    {12, 2, {97, 157}, F32, F32, F32, "ab", "ab", "ab", true, 0xfff, "simd"},
+    {12, 2, {13, 57}, F32, F32, F32, "ab", "ba", "ab", true, 1 << 5, "ref"},
+    {3, 2, {13, 57}, F32, F32, F32, "ba", "ab", "ab", true, 4, "simd"},
+    {3, 2, {13, 57}, F32, dnnl_tp_s32, F32, "ab", "ab", "ab", true, 4, "simd"},
+    {3, 2, {13, 57}, dnnl_tp_s32, F32, F32, "ab", "ab", "ab", true, 3, "simd"},
+    {3, 2, {13, 57}, dnnl_tp_bf16, dnnl_tp_f16, dnnl_tp_f16, "ab", "ab", "ab", true, 2, "simd"},
+    {2, 2, {13, 57}, dnnl_tp_bf16, dnnl_tp_bf16, dnnl_tp_bf16, "ab", "ab", "ab", false, 2, "simd"},
+    {2, 2, {13, 57}, dnnl_tp_s8, dnnl_tp_u8, dnnl_tp_s8, "ab", "ab", "ab", false, 2, "simd"},
+    {3, 4, {2, 19, 5, 3}, F32, F32, F32, "aBcd8b", "aBcd16b", "aBcd16b", true, 4, "simd"},
+    {3, 4, {2, 19, 5, 3}, F32, F32, F32, "aBcd8b", "aBcd16b", "aBcd8b", true, 2, "simd"},
     /* Either of two sources of a small type has no scale, by the number of the case. */
     {2, 2, {13, 57}, dnnl_tp_bf16, dnnl_tp_bf16, dnnl_tp_bf16, "ab", "ab", "ab", true, false, "simd"},
     {2, 2, {13, 57}, dnnl_tp_bf16, dnnl_tp_bf16, dnnl_tp_bf16, "ab", "ab", "ab", true, false, "simd"},
@@ -44,6 +63,7 @@ static void run_case(const case_t *c, uint64_t stream) {
     const dtp_md_t *mds[MAX_N];
     float scale[MAX_N];
     dnnl_tp_exec_handle_t args[MAX_N + 1];
+    const int under = c->in_place ? __builtin_ctz(c->in_place) : 0; /* the first source there */
     tensor_layout(&dst, c->ndims, c->dims, c->ddt, c->dlayout);
     args[c->n] = (dnnl_tp_exec_handle_t){DNNL_TP_ARG_DST, dst.data};
     for (int i = 0; i < c->n; ++i) {
@@ -53,7 +73,10 @@ static void run_case(const case_t *c, uint64_t stream) {
         tensor_fill(&src[i], &r, dt == dnnl_tp_u8 ? 0.f : -9.f, 9.f, dt > F32);
         mds[i] = &src[i].md;
         scale[i] = c->scaled && i != (int)(stream % 2) ? test_uniform(&r, -2.f, 2.f) : 1.f;
-        args[i] = (dnnl_tp_exec_handle_t){DNNL_TP_ARG_MULTIPLE_SRC + i, src[i].data};
+        args[i] = (dnnl_tp_exec_handle_t){DNNL_TP_ARG_MULTIPLE_SRC + i,
+                                          c->in_place >> i & 1 ? dst.data : src[i].data};
+        /* Several in one place have one value. */
+        if (c->in_place >> i & 1 && i != under) memcpy(src[i].data, src[under].data, dst.bytes);
     }
     int n;
     const place_t *at = places(&n);
@@ -65,10 +88,7 @@ static void run_case(const case_t *c, uint64_t stream) {
             continue;
         check_impl(pd, c->impl, c->slayout);
         tensor_blank(&dst);
-        if (c->in_place) {
-            memcpy(dst.data, src[0].data, dst.bytes);
-            args[0].handle = dst.data;
-        }
+        if (c->in_place) memcpy(dst.data, src[under].data, dst.bytes);
         CHECK_OK(run_pd(&at[k], pd, c->n + 1, args));
         tensor_check(&dst, at[k].name);
         int64_t pos[DNNL_TP_MAX_NDIMS] = {0};

@@ -180,6 +180,43 @@ void names(const engine &eng) {
     REQUIRE(static_cast<unsigned>(cpu_isa::avx512_core_amx_fp16) == 0x1fef && static_cast<unsigned>(cpu_isa::avx) == 3);
 }
 
+// Numbers of kinds that a library need not have, and a post-operation that it need not take.
+void names_of_other_kinds(const engine &eng) {
+    const int numbers[][2] = {{DNNL_ARG_DIFF_SRC, 129},        {DNNL_ARG_DIFF_SRC_0, 129},      {DNNL_ARG_DIFF_SRC_ITER, 130},
+                              {DNNL_ARG_DIFF_SRC_ITER_C, 131}, {DNNL_ARG_DIFF_DST, 145},        {DNNL_ARG_DIFF_DST_2, 147},
+                              {DNNL_ARG_DIFF_WEIGHTS, 161},    {DNNL_ARG_DIFF_WEIGHTS_3, 164},  {DNNL_ARG_DIFF_BIAS, 169},
+                              {DNNL_ARG_DIFF_SCALE, 255},      {DNNL_ARG_DIFF_SHIFT, 256},      {DNNL_ARG_SRC_LAYER, 1},
+                              {DNNL_ARG_SRC_ITER_C, 3},        {DNNL_ARG_DST_ITER, 18},         {DNNL_ARG_WEIGHTS_PEEPHOLE, 35},
+                              {DNNL_ARG_AUGRU_ATTENTION, 4},   {DNNL_ARG_ATTR_POST_OP_DW, 16384}};
+    for (const auto &n : numbers) REQUIRE(n[0] == n[1]);
+    REQUIRE(static_cast<int>(prop_kind::backward) == 128 && static_cast<int>(prop_kind::backward_data) == 160);
+    REQUIRE(dnnl_backward_weights == 192 && dnnl_backward_bias == 193 && dnnl_rnn == 11 && dnnl_gemm == 12);
+    REQUIRE(static_cast<int>(algorithm::vanilla_lstm) == 0x2fff && static_cast<int>(algorithm::lbr_augru) == 0x6fff);
+    REQUIRE(std::string(dnnl_prop_kind2str(dnnl_backward_data)) == "backward_data");
+    REQUIRE(std::string(dnnl_prim_kind2str(dnnl_rnn)) == "rnn" && primitive::kind::rnn != primitive::kind::matmul);
+    REQUIRE(std::string(dnnl_alg_kind2str(dnnl_deconvolution_winograd)) == "deconvolution_winograd");
+    memory::desc md({2, 3}, dt::f32, tag::ab);
+    REQUIRE(refuses([&] { eltwise_forward::primitive_desc(eng, prop_kind::backward_data, algorithm::eltwise_relu, md, md,
+                                                          0.f, 0.f); }, dnnl_invalid_arguments));
+
+    post_ops ops;
+    ops.append_dw(dt::s8, dt::f32, dt::u8, 3, 2, 1);
+    primitive_attr attr;
+    attr.set_post_ops(ops);
+    attr.set_scales_mask(DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_WEIGHTS, 1);
+    dt wei = dt::undef, bia = dt::undef, dst = dt::undef;
+    memory::dim kernel = 0, stride = 0, padding = 0;
+    attr.get_post_ops().get_params_dw(0, wei, bia, dst, kernel, stride, padding);
+    REQUIRE(wei == dt::s8 && bia == dt::f32 && dst == dt::u8 && kernel == 3 && stride == 2 && padding == 1);
+    REQUIRE(attr.get_post_ops().kind(0) == primitive::kind::convolution);
+    REQUIRE(refuses([&] { ops.append_dw(dt::s8, dt::f32, dt::u8, 3, 1, 3); }, dnnl_invalid_arguments));
+    REQUIRE(refuses([&] { matmul::primitive_desc(eng, {{2, 2}, dt::f32, tag::ab}, {{2, 2}, dt::f32, tag::ab},
+                                                 {{2, 2}, dt::f32, tag::ab}, attr); }, dnnl_unimplemented));
+
+    const memory::desc open({DNNL_RUNTIME_DIM_VAL, 3}, dt::f32, tag::ab);
+    REQUIRE(refuses([&] { open.permute_axes({1, 0}); }, dnnl_invalid_arguments));
+}
+
 } // namespace
 
 int main() {
@@ -191,6 +228,7 @@ int main() {
         queries(eng);
         handles(eng);
         names(eng);
+        names_of_other_kinds(eng);
         return 0;
     } catch (const std::exception &e) {
         std::cerr << e.what() << std::endl;

@@ -156,6 +156,11 @@ static void views_address_the_parent(void **state) {
         assert_int_equal(dtp_md_offset(turned, q), dtp_md_offset(parent, p));
     }
     refuses(dnnl_tp_memory_desc_permute_axes(&shaped, parent, bad), DTP_BAD_PARAM);
+    dnnl_tp_memory_desc_t open;
+    dnnl_tp_dims_t unknown = {DNNL_TP_RUNTIME_DIM_VAL, 48, 6};
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&open, 3, unknown, dnnl_tp_f32, dnnl_tp_abc));
+    refuses(dnnl_tp_memory_desc_permute_axes(&shaped, open, turn), DTP_RUNTIME_NOT_ALLOWED);
+    CHECK_OK(dnnl_tp_memory_desc_destroy(open));
     CHECK_OK(dnnl_tp_memory_desc_destroy(turned));
     CHECK_OK(dnnl_tp_memory_desc_destroy(parent));
 }

@@ -191,6 +191,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_permute_axes(dnnl_tp_memory_desc_t *out, co
     DTP_REQUIRE(in && permutation, NULL_ARG, "in_memory_desc or permutation");
     DTP_REQUIRE(in->format_kind == dnnl_tp_blocked || in->format_kind == dnnl_tp_format_kind_any, BAD_TAG,
                 "only blocked and any layouts permute");
+    DTP_REQUIRE(!dtp_md_has_runtime(in), RUNTIME_NOT_ALLOWED, "a descriptor whose dimensions permute");
     unsigned seen = 0;
     dtp_md_t md = *in;
     for (int d = 0; d < in->ndims; ++d) {

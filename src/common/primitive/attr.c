@@ -179,6 +179,9 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_num_threads(dnnl_tp_primitive_attr_t
 /* ---- Scales and zero points -------------------------------------------------------------------------- */
 
 static bool arg_takes_quant(int arg) {
+    /* Of a post-operation that no primitive takes. */
+    const int dw = arg ^ DNNL_TP_ARG_ATTR_POST_OP_DW;
+    if (dw == DNNL_TP_ARG_SRC || dw == DNNL_TP_ARG_WEIGHTS || dw == DNNL_TP_ARG_DST) return true;
     return (arg >= DNNL_TP_ARG_SRC && arg <= DNNL_TP_ARG_SRC_2) || arg == DNNL_TP_ARG_DST ||
            arg == DNNL_TP_ARG_WEIGHTS ||
            (arg >= DNNL_TP_ARG_MULTIPLE_SRC && arg < DNNL_TP_ARG_MULTIPLE_SRC + 1024);
@@ -307,10 +310,9 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_precomputed_reductions(dnnl_tp_primi
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_rounding(dnnl_tp_primitive_attr_t attr, int arg,
                                                      dnnl_tp_rounding_mode_t mode) {
-    enum { DIFF_SRC = 129, DIFF_WEIGHTS = 161 }; /* oneDNN's numbers */
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
-    DTP_REQUIRE(arg == DNNL_TP_ARG_DST || arg == DIFF_SRC || arg == DIFF_WEIGHTS, BAD_ARG,
-                "argument %d is no result", arg);
+    DTP_REQUIRE(arg == DNNL_TP_ARG_DST || arg == DNNL_TP_ARG_DIFF_SRC || arg == DNNL_TP_ARG_DIFF_WEIGHTS,
+                BAD_ARG, "argument %d is no result", arg);
     DTP_REQUIRE(mode == dnnl_tp_rounding_mode_environment || mode == dnnl_tp_rounding_mode_stochastic,
                 BAD_ENUM, "rounding mode %d", (int)mode);
     int *list = attr->refused.stochastic, n = 0;

@@ -10,7 +10,7 @@
 
 /* One post-operation on a value x of the destination. */
 typedef struct {
-    dnnl_tp_primitive_kind_t kind; /* eltwise, binary, sum or prelu */
+    dnnl_tp_primitive_kind_t kind; /* eltwise, binary, sum, prelu or convolution */
     dnnl_tp_alg_kind_t alg;        /* eltwise, binary */
     float alpha, beta;             /* eltwise */
     float scale;                   /* sum: x += scale * (old dst - zero_point) */
@@ -19,6 +19,10 @@ typedef struct {
     int mask;                      /* prelu: dims of dst that the weights follow */
     dtp_md_t src1;                 /* binary: broadcast to dst; prelu: the weights, once dst is known */
     dtp_md_t src2;                 /* binary select: condition, s8 */
+    struct {
+        dnnl_tp_data_type_t wei, bia, dst;
+        int64_t kernel, stride, padding;
+    } depthwise; /* convolution: no primitive takes it */
 } dtp_post_op_t;
 
 struct dnnl_tp_post_ops {

@@ -65,6 +65,10 @@ static dnnl_tp_status_t check_refused(const dtp_pd_t *pd) {
                        : r->reductions.arg ? "precomputed reductions"
                                            : NULL;
     if (name) return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ATTR, "%s of %s", name, pd->info->name);
+    for (int i = 0; i < pd->attr->post_ops->len; ++i)
+        if (pd->attr->post_ops->entry[i].kind == dnnl_tp_convolution)
+            return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_POST_OPS,
+                            "post-op %d: a depthwise convolution of what %s gives", i, pd->info->name);
     for (int i = 0; i < pd->nargs; ++i) {
         const dtp_md_t *md = pd->args[i].md;
         char arg[DTP_ARG_TEXT];

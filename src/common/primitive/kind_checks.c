@@ -17,15 +17,8 @@ dnnl_tp_status_t dtp_check_md(const dtp_md_t *md, const char *name, bool any_all
 }
 
 dnnl_tp_status_t dtp_check_forward(dnnl_tp_prop_kind_t prop) {
-    /* oneDNN's numbers of what is not served here. */
-    const int backward = 128, backward_data = 160, backward_weights = 192, backward_bias = 193;
-    const char *name = (int)prop == backward           ? "backward"
-                       : (int)prop == backward_data    ? "backward_data"
-                       : (int)prop == backward_weights ? "backward_weights"
-                       : (int)prop == backward_bias    ? "backward_bias"
-                                                       : dnnl_tp_prop_kind2str(prop);
     DTP_REQUIRE(prop == dnnl_tp_forward_training || prop == dnnl_tp_forward_inference, BAD_PROP,
-                "%s (%d), not forward_training or forward_inference", name, (int)prop);
+                "%s (%d), not forward_training or forward_inference", dnnl_tp_prop_kind2str(prop), (int)prop);
     return dnnl_tp_success;
 }
 

@@ -86,12 +86,17 @@ const char *dnnl_tp_prop_kind2str(dnnl_tp_prop_kind_t v) {
         return "undef";
         CASE(, forward_training);
         CASE(, forward_inference);
+        CASE(, backward);
+        CASE(, backward_data);
+        CASE(, backward_weights);
+        CASE(, backward_bias);
     }
     return "unknown prop_kind";
 }
 
 const char *dnnl_tp_prim_kind2str(dnnl_tp_primitive_kind_t v) {
     if (v == dnnl_tp_undefined_primitive) return "undef";
+    if (v == dnnl_tp_rnn || v == dnnl_tp_gemm) return v == dnnl_tp_rnn ? "rnn" : "gemm";
     const dtp_op_info_t *info = dtp_op_info(v);
     return info && info->attr ? info->name : "unknown prim_kind";
 }
@@ -104,6 +109,13 @@ const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
         CASE(, convolution_winograd);
         CASE(, convolution_auto);
         CASE(, deconvolution_direct);
+        CASE(, deconvolution_winograd);
+        CASE(, vanilla_rnn);
+        CASE(, vanilla_lstm);
+        CASE(, vanilla_gru);
+        CASE(, lbr_gru);
+        CASE(, vanilla_augru);
+        CASE(, lbr_augru);
 #define DTP_EW1(name, number, ...) NAMED(number, eltwise_, name);
 #define DTP_EW1_ALIAS(name, number, of) NAMED(number, eltwise_, name);
 #define DTP_EW2(name, number, ...) NAMED(number, binary_, name);
@@ -157,6 +169,9 @@ const char *dtp_arg_text(int arg, char text[DTP_ARG_TEXT]) {
         n = snprintf(text, DTP_ARG_TEXT, "ATTR_MULTIPLE_POST_OP(%d) | ",
                      arg / DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1);
         arg %= DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE;
+    } else if (arg >= DNNL_TP_ARG_ATTR_POST_OP_DW) {
+        n = snprintf(text, DTP_ARG_TEXT, "ATTR_POST_OP_DW | ");
+        arg -= DNNL_TP_ARG_ATTR_POST_OP_DW;
     } else if (arg >= DNNL_TP_ARG_ATTR_ZERO_POINTS) {
         n = snprintf(text, DTP_ARG_TEXT, "ATTR_ZERO_POINTS | ");
         arg -= DNNL_TP_ARG_ATTR_ZERO_POINTS;
@@ -192,7 +207,8 @@ static const struct {
             {dnnl_tp_cpu_isa_avx10_1_512_amx, "avx10_1_512_amx"},
             {dnnl_tp_cpu_isa_avx10_1_512_amx_fp16, "avx10_1_512_amx_fp16"},
             {dnnl_tp_cpu_isa_avx10_2, "avx10_2"},
-            {dnnl_tp_cpu_isa_avx10_2_amx_2, "avx10_2_amx_2"}};
+            {dnnl_tp_cpu_isa_avx10_2_amx_2, "avx10_2_amx_2"},
+            {dnnl_tp_cpu_isa_avx10_2_ace, "avx10_2_ace"}};
 
 const char *dnnl_tp_cpu_isa2str(dnnl_tp_cpu_isa_t v) {
     for (size_t i = 0; i < sizeof isas / sizeof *isas; ++i)

@@ -86,7 +86,9 @@ typedef struct {
     const char *name;
     int nfields;
     const dtp_field_t *fields;
-    int inplace;                  /* dense index of the source that dst may share memory with; -1 = none */
+    /* Dense index of the source in whose place every implementation may write dst; -1 = none. See
+     * DTP_IMPL_IN_PLACE. */
+    int inplace;
     const dtp_attr_rules_t *attr; /* NULL: all; kinds of graphs, whose attributes the library makes */
     /* Sets work->flops from the arguments in dense order. work->bytes has every tensor once; a kind that reads less, or
      * one of them more often, corrects it. NULL: elements are moved as they are. */

@@ -158,6 +158,30 @@ dnnl_tp_status_t dnnl_tp_post_ops_append_prelu(dnnl_tp_post_ops_t post_ops, int 
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dnnl_tp_post_ops_append_dw(dnnl_tp_post_ops_t post_ops,
+                                            dnnl_tp_data_type_t weights_data_type,
+                                            dnnl_tp_data_type_t bias_data_type,
+                                            dnnl_tp_data_type_t dst_data_type, dnnl_tp_dim_t kernel_size,
+                                            dnnl_tp_dim_t stride_size, dnnl_tp_dim_t padding_l_size) {
+    DTP_REQUIRE_HANDLE(post_ops, DTP_OBJ_POST_OPS);
+    DTP_REQUIRE(weights_data_type != dnnl_tp_data_type_undef && dst_data_type != dnnl_tp_data_type_undef,
+                BAD_DATA_TYPE, "weights or dst of a depthwise convolution are undef");
+    DTP_REQUIRE(kernel_size > 0 && stride_size > 0 && padding_l_size < kernel_size, BAD_PARAM,
+                "kernel %lld, stride %lld, padding %lld", (long long)kernel_size, (long long)stride_size,
+                (long long)padding_l_size);
+    dtp_post_op_t *e;
+    DTP_TRY(add_entry(post_ops, &e));
+    e->kind = dnnl_tp_convolution;
+    e->depthwise.wei = weights_data_type;
+    e->depthwise.bia = bias_data_type;
+    e->depthwise.dst = dst_data_type;
+    e->depthwise.kernel = kernel_size;
+    e->depthwise.stride = stride_size;
+    e->depthwise.padding = padding_l_size;
+    ++post_ops->len;
+    return dnnl_tp_success;
+}
+
 /* ---- Getters ----------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t entry_of(const_dnnl_tp_post_ops_t po, int index, dnnl_tp_primitive_kind_t kind,
@@ -213,5 +237,22 @@ dnnl_tp_status_t dnnl_tp_post_ops_get_params_prelu(const_dnnl_tp_post_ops_t post
     const dtp_post_op_t *e;
     DTP_TRY(entry_of(post_ops, index, dnnl_tp_prelu, &e));
     if (mask) *mask = e->mask;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_post_ops_get_params_dw(const_dnnl_tp_post_ops_t post_ops, int index,
+                                                dnnl_tp_data_type_t *weights_data_type,
+                                                dnnl_tp_data_type_t *bias_data_type,
+                                                dnnl_tp_data_type_t *dst_data_type,
+                                                dnnl_tp_dim_t *kernel_size, dnnl_tp_dim_t *stride_size,
+                                                dnnl_tp_dim_t *padding_l_size) {
+    const dtp_post_op_t *e;
+    DTP_TRY(entry_of(post_ops, index, dnnl_tp_convolution, &e));
+    if (weights_data_type) *weights_data_type = e->depthwise.wei;
+    if (bias_data_type) *bias_data_type = e->depthwise.bia;
+    if (dst_data_type) *dst_data_type = e->depthwise.dst;
+    if (kernel_size) *kernel_size = e->depthwise.kernel;
+    if (stride_size) *stride_size = e->depthwise.stride;
+    if (padding_l_size) *padding_l_size = e->depthwise.padding;
     return dnnl_tp_success;
 }

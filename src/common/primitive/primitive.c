@@ -170,8 +170,19 @@ static inline dnnl_tp_status_t check_memory(const dtp_pd_t *pd, int i, const str
     return check_memory_fully(pd, i, memory);
 }
 
-/* Outputs must not share memory with anything, but for the pairs that may: in place, and post-op tensors at
- * the very same address. */
+/* May dst be written in the place of the argument `in`? Each element of dst must lie where that of
+ * the argument does: no dimension of it is repeated, and no thread reads what another has written. */
+static bool takes_place_of(const dtp_pd_t *pd, const dtp_md_t *in_md, int in, const dtp_md_t *out_md,
+                           int out) {
+    if (pd->args[out].arg != DNNL_TP_ARG_DST || !(pd->args[in].flags & DTP_ARG_INPUT)) return false;
+    const bool own = in < pd->attr_arg && (pd->impl->flags & DTP_IMPL_IN_PLACE || in == pd->info->inplace);
+    dtp_md_t like = *in_md;
+    like.data_type = out_md->data_type;
+    return (own || in >= pd->post_op_arg) && dtp_md_accepts(out_md, &like) &&
+           dtp_type_size(in_md->data_type) == dtp_type_size(out_md->data_type);
+}
+
+/* Outputs must not share memory with anything but what they take the place of. */
 static __attribute__((noinline, cold)) dnnl_tp_status_t check_alias(const dtp_pd_t *pd, void *const *ptrs,
                                                                     const dtp_md_t *in_md, int in,
                                                                     const dtp_md_t *out_md, int out) {
@@ -179,7 +190,7 @@ static __attribute__((noinline, cold)) dnnl_tp_status_t check_alias(const dtp_pd
     const char *p = (char *)ptrs[in] + (size_t)in_md->offset0 * dtp_type_size(in_md->data_type);
     const char *first = (char *)ptrs[out] + (size_t)out_md->offset0 * dtp_type_size(out_md->data_type);
     bool apart = p >= first + dtp_md_size(out_md) || p + dtp_md_size(in_md) <= first;
-    bool in_place = p == first && (in == pd->info->inplace || in >= pd->post_op_arg);
+    bool in_place = p == first && takes_place_of(pd, in_md, in, out_md, out);
     char arg[DTP_ARG_TEXT], other[DTP_ARG_TEXT];
     DTP_REQUIRE(apart || in_place, ALIAS, "arguments %s and %s", dtp_arg_text(pd->args[in].arg, arg),
                 dtp_arg_text(pd->args[out].arg, other));

@@ -33,7 +33,11 @@ enum {
      * product of all dims but the last are computed (matmul: of M; batch must be 1). */
     DTP_IMPL_ROWS = 1,
     /* Right for everything, and slow. */
-    DTP_IMPL_REFERENCE = 2
+    DTP_IMPL_REFERENCE = 2,
+    /* dst may lie in the place of any input of the kind that has its layout and elements of its
+     * size: what an element of dst depends on at that place is read before it is written. Without
+     * the flag: of the kind's `inplace` alone. */
+    DTP_IMPL_IN_PLACE = 4
 };
 
 /* Constants of a primitive, made once per cached primitive. */

@@ -78,5 +78,5 @@ static dnnl_tp_status_t ref_binary_execute(const dtp_pd_t *pd, const dtp_exec_ct
     return dnnl_tp_success;
 }
 
-DTP_CPU_REFERENCE(binary, 0, .plan_size = sizeof(ref_binary_plan_t), .pd_init = ref_binary_pd_init,
-                  .execute = ref_binary_execute);
+DTP_CPU_REFERENCE(binary, DTP_IMPL_IN_PLACE, .plan_size = sizeof(ref_binary_plan_t),
+                  .pd_init = ref_binary_pd_init, .execute = ref_binary_execute);

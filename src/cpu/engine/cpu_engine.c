@@ -69,7 +69,8 @@ static dnnl_tp_cpu_isa_t isa_from_environment(void) {
                                         "AVX10_2",
                                         "AVX10_2_512",
                                         "AVX10_2_AMX_2",
-                                        "AVX10_2_512_AMX_2"};
+                                        "AVX10_2_512_AMX_2",
+                                        "AVX10_2_ACE"};
     static const dnnl_tp_cpu_isa_t isas[] = {dnnl_tp_cpu_isa_sse41,
                                              dnnl_tp_cpu_isa_avx,
                                              dnnl_tp_cpu_isa_avx2,
@@ -87,7 +88,8 @@ static dnnl_tp_cpu_isa_t isa_from_environment(void) {
                                              dnnl_tp_cpu_isa_avx10_2,
                                              dnnl_tp_cpu_isa_avx10_2_512,
                                              dnnl_tp_cpu_isa_avx10_2_amx_2,
-                                             dnnl_tp_cpu_isa_avx10_2_512_amx_2};
+                                             dnnl_tp_cpu_isa_avx10_2_512_amx_2,
+                                             dnnl_tp_cpu_isa_avx10_2_ace};
     int i = dtp_getenv_word("MAX_CPU_ISA", names, sizeof names / sizeof *names, -1);
     return i < 0 ? dnnl_tp_cpu_isa_default : isas[i];
 }

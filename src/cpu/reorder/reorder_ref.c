@@ -69,4 +69,4 @@ static dnnl_tp_status_t ref_reorder_execute(const dtp_pd_t *pd, const dtp_exec_c
     return dnnl_tp_success;
 }
 
-DTP_CPU_REFERENCE(reorder, 0, .pd_init = ref_reorder_pd_init, .execute = ref_reorder_execute);
+DTP_CPU_REFERENCE(reorder, DTP_IMPL_IN_PLACE, .pd_init = ref_reorder_pd_init, .execute = ref_reorder_execute);

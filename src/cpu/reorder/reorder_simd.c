@@ -127,5 +127,5 @@ static dnnl_tp_status_t reorder_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(reorder, "simd", .plan_size = sizeof(reorder_plan_t), .pd_init = reorder_pd_init,
-                      .execute = reorder_execute);
+DTP_CPU_IMPLS_AND_ANY(reorder, "simd", .flags = DTP_IMPL_IN_PLACE, .plan_size = sizeof(reorder_plan_t),
+                      .pd_init = reorder_pd_init, .execute = reorder_execute);

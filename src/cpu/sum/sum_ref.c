@@ -32,4 +32,4 @@ static dnnl_tp_status_t ref_sum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-DTP_CPU_REFERENCE(sum, 0, .pd_init = dtp_sum_check, .execute = ref_sum_execute);
+DTP_CPU_REFERENCE(sum, DTP_IMPL_IN_PLACE, .pd_init = dtp_sum_check, .execute = ref_sum_execute);

@@ -109,6 +109,9 @@ static void sum_linear(void *arg, int slot, int64_t begin, int64_t end) {
     const float *scale = dtp_sum_scales(op);
     const int64_t dsize = (int64_t)dtp_type_size(op->dst.data_type);
     float *acc_buf = (float *)(void *)dtp_scratch_slot(e->pd, e->ctx, slot), *buf = acc_buf + TILE;
+    bool in_place =
+        false; /* dst is a source that may be read behind the first ones: partial sums lie apart */
+    for (int i = 1; i < op->n; ++i) in_place |= e->ctx->ptr[DTP_SUM_SRC + i] == e->ctx->ptr[DTP_SUM_DST];
     if (plan->pair) {
         const int64_t at = begin * TILE, n = dtp_min64(end * TILE, plan->nelems) - at;
         plan->pair(&(dtp_fused_args_t){.x0 = (const char *)e->ctx->ptr[DTP_SUM_SRC] + at * dsize,
@@ -124,8 +127,8 @@ static void sum_linear(void *arg, int slot, int64_t begin, int64_t end) {
         const int64_t at = t * TILE, n = dtp_min64(TILE, plan->nelems - at);
         char *dst = (char *)e->ctx->ptr[DTP_SUM_DST] + at * dsize;
         const bool direct = op->dst.data_type == dnnl_tp_f32;
-        const bool stream = direct && plan->stream;
-        float *out = direct ? (float *)(void *)dst : acc_buf, *acc = stream ? acc_buf : out;
+        const bool stream = direct && plan->stream && !in_place, apart = stream || (direct && in_place);
+        float *out = direct ? (float *)(void *)dst : acc_buf, *acc = apart ? acc_buf : out;
         int i = 0;
         /* Two plain sources at once: the frequent residual sum needs one pass. */
         if (op->n >= 2 && scale[0] == 1.f && scale[1] == 1.f && op->src[0].data_type == dnnl_tp_f32 &&
@@ -143,7 +146,7 @@ static void sum_linear(void *arg, int slot, int64_t begin, int64_t end) {
                        last && stream);
         }
         if (!direct) plan->vops->store[op->dst.data_type](dst, acc, n, 1);
-        else if (stream && op->n > 1 && scale[op->n - 1] != 1.f) memcpy(dst, acc, (size_t)n * sizeof(float));
+        else if (apart && op->n > 1 && scale[op->n - 1] != 1.f) memcpy(dst, acc, (size_t)n * sizeof(float));
     }
 }
 
@@ -162,5 +165,5 @@ static dnnl_tp_status_t sum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ct
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(sum, "simd", .plan_size = sizeof(sum_plan_t), .pd_init = sum_pd_init,
-                      .execute = sum_execute);
+DTP_CPU_IMPLS_AND_ANY(sum, "simd", .flags = DTP_IMPL_IN_PLACE, .plan_size = sizeof(sum_plan_t),
+                      .pd_init = sum_pd_init, .execute = sum_execute);

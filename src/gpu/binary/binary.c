@@ -86,8 +86,8 @@ static dnnl_tp_status_t binary_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
                                   dtp_div_up(plan->dims.n, vec ? plan->vec_run : plan->any_run), THREADS, &a);
 }
 
-static DTP_GPU_IMPL(binary_vec, "cuda:vec", .plan_size = sizeof(plan_t), .pd_init = binary_vec_init,
-                    .execute = binary_execute);
-static DTP_GPU_IMPL(binary_any, "cuda:any", .plan_size = sizeof(plan_t), .pd_init = binary_init,
-                    .execute = binary_execute);
+static DTP_GPU_IMPL(binary_vec, "cuda:vec", .flags = DTP_IMPL_IN_PLACE, .plan_size = sizeof(plan_t),
+                    .pd_init = binary_vec_init, .execute = binary_execute);
+static DTP_GPU_IMPL(binary_any, "cuda:any", .flags = DTP_IMPL_IN_PLACE, .plan_size = sizeof(plan_t),
+                    .pd_init = binary_init, .execute = binary_execute);
 DTP_GPU_LIST(binary, &dtp_gpu_binary_vec, &dtp_gpu_binary_any, &dtp_gpu_binary_exact);

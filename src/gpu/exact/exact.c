@@ -91,5 +91,5 @@ static dnnl_tp_status_t binary_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
 
 DTP_GPU_IMPL(eltwise_exact, "cuda:exact", .plan_size = sizeof(plan_t), .pd_init = eltwise_init,
              .execute = eltwise_execute);
-DTP_GPU_IMPL(binary_exact, "cuda:exact", .plan_size = sizeof(plan_t), .pd_init = binary_init,
-             .execute = binary_execute);
+DTP_GPU_IMPL(binary_exact, "cuda:exact", .flags = DTP_IMPL_IN_PLACE, .plan_size = sizeof(plan_t),
+             .pd_init = binary_init, .execute = binary_execute);

@@ -90,6 +90,6 @@ static dnnl_tp_status_t reorder_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dtp_gpu_copy(ctx, DTP_COPY_TO_HOST, host_dst, dst, plan->bytes);
 }
 
-static DTP_GPU_IMPL(reorder, "cuda:any", .plan_size = sizeof(plan_t), .pd_init = reorder_init,
-                    .execute = reorder_execute);
+static DTP_GPU_IMPL(reorder, "cuda:any", .flags = DTP_IMPL_IN_PLACE, .plan_size = sizeof(plan_t),
+                    .pd_init = reorder_init, .execute = reorder_execute);
 DTP_GPU_LIST(reorder, &dtp_gpu_reorder);

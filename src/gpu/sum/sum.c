@@ -81,6 +81,6 @@ static dnnl_tp_status_t sum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ct
     return dtp_gpu_launch_threads(ctx, plan->kernel, dtp_div_up(plan->args.dims.n, plan->run), THREADS, &a);
 }
 
-static DTP_GPU_IMPL(sum, "cuda:any", .plan_size = sizeof(plan_t), .pd_init = sum_init,
-                    .execute = sum_execute);
+static DTP_GPU_IMPL(sum, "cuda:any", .flags = DTP_IMPL_IN_PLACE, .plan_size = sizeof(plan_t),
+                    .pd_init = sum_init, .execute = sum_execute);
 DTP_GPU_LIST(sum, &dtp_gpu_sum);
