@@ -52,6 +52,17 @@ void dtp_cv_pass_on(cv_t *cv, dnnl_tp_status_t status) {
     dtp_cv_fail(cv, status, "%s", text);
 }
 
+void dtp_cv_graph_op(cv_t *cv, dnnl_tp_graph_t graph, int kind, const char *name, int nin, val_t *const *in,
+                     const dnnl_tp_value_t *x, int nattr, const dnnl_tp_op_attr_t *attr, int nout,
+                     dnnl_tp_value_t *y) {
+    if (cv->status) return;
+    const dnnl_tp_status_t status =
+        dnnl_tp_graph_op(graph, (dnnl_tp_op_kind_t)kind, name, nin, x, nattr, attr, nout, y);
+    bool alike = nin > 0 && in[0];
+    for (int i = 1; alike && i < nin; ++i) alike = in[i] && in[i]->info.data_type == in[0]->info.data_type;
+    dtp_cv_pass_on(cv, alike && status == dnnl_tp_invalid_data_type ? dnnl_tp_unimplemented : status);
+}
+
 bool dtp_cv_given(const cv_t *cv, int i) { return i < cv->nin && cv->in[i]; }
 bool dtp_cv_wanted(const cv_t *cv, int i) { return i < cv->nout && *cv->node->output[i]; }
 

@@ -80,6 +80,11 @@ __attribute__((format(printf, 3, 4))) void dtp_cv_fail(cv_t *cv, dnnl_tp_status_
                                                        ...);
 /* A failure of the library, with the node before its text. */
 void dtp_cv_pass_on(cv_t *cv, dnnl_tp_status_t status);
+/* Adds an operator to a graph, in which x are the numbers of its inputs and y become those of its results. Sources of one
+ * type that the operator does not take are unimplemented: models may have them. */
+void dtp_cv_graph_op(cv_t *cv, dnnl_tp_graph_t graph, int kind, const char *name, int nin, val_t *const *in,
+                     const dnnl_tp_value_t *x, int nattr, const dnnl_tp_op_attr_t *attr, int nout,
+                     dnnl_tp_value_t *y);
 /* Counts what is repeated as a node; false after a failure: there are more than max_nodes. */
 bool dtp_cv_take_node(cv_t *cv);
 void *dtp_cv_alloc(cv_t *cv, size_t bytes);

@@ -160,8 +160,7 @@ bool dtp_fold_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const
                                                       in[i]->info.ndims, in[i]->info.dims, in[i]->data,
                                                       DNNL_TP_CONSTANT_COPY, NULL, NULL));
     }
-    if (!cv->status)
-        dtp_cv_pass_on(cv, dnnl_tp_graph_op(g, (dnnl_tp_op_kind_t)kind, "", nin, x, nattr, attr, nout, y));
+    dtp_cv_graph_op(cv, g, kind, "", nin, in, x, nattr, attr, nout, y);
     bool is_small = true;
     for (int i = 0; i < nout && !cv->status; ++i) {
         dnnl_tp_tensor_info_t info;

@@ -44,9 +44,9 @@ static dnnl_tp_status_t scan(const uint8_t *data, size_t size, uint64_t max_byte
                              "the file is a git-lfs pointer, not the model: git lfs pull brings that");
     const dnnl_tp_status_t status = dtp_onnx_scan(data, size, &dtp_onnx__model_proto__descriptor, max_bytes);
     if (status != dnnl_tp_invalid_graph || *data == VERSION_TAG) return status;
-    char text[TEXT];
+    char text[TEXT]; /* "onnx: byte ..." */
     (void)snprintf(text, sizeof text, "%s", dnnl_tp_last_error());
-    return dtp_onnx_fail(status, "this is not an ONNX file (%s)", text);
+    return dtp_onnx_fail(status, "this is not an ONNX file (%s)", text + strlen("onnx: "));
 }
 
 /* is_mapped: data are pages of a file. path: the model's file, whose store may hold external data; NULL: none may. */

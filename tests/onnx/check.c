@@ -194,15 +194,16 @@ static void test_types(void **state) {
         size_t size;
     } rows[] = {{INT8, 1}, {INT32, 4}, {INT64, 8}};
     static const uint8_t zeros[32];
-    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; ++i) {
-        const int type = rows[i / 2].type, other = i % 2 ? FLOAT : type;
+    for (size_t i = 0; i < 3 * sizeof rows / sizeof *rows; ++i) {
+        const int type = rows[i / 3].type, other = i % 3 == 1 ? FLOAT : type;
         bytes_t g = {.n = 0};
-        put_node(&g, "MatMul", "first", "x", "w", "y");
+        put_node(&g, "MatMul", "first", i % 3 == 2 ? "w" : "x", "w", "y"); /* w w: both are known */
         put_value(&g, G_INPUT, "x", other, 1, four);
-        put_raw(&g, "w", type, 1, four, zeros, 4 * rows[i / 2].size);
+        put_raw(&g, "w", type, 1, four, zeros, 4 * rows[i / 3].size);
         put_value(&g, G_OUTPUT, "y", type, 0, NULL);
         put_model(&m, &g, 8, 17);
-        refused(&m, i % 2 ? dnnl_tp_invalid_data_type : dnnl_tp_unimplemented, "node 'first' (MatMul): ");
+        refused(&m, i % 3 == 1 ? dnnl_tp_invalid_data_type : dnnl_tp_unimplemented,
+                "node 'first' (MatMul): ");
     }
 }
 

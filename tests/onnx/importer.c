@@ -390,7 +390,7 @@ static void test_bytes(void **state) {
                  "cut off at byte 6: the graph of 4294967295 bytes that begins at byte 6"},
                 {"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "cut off at byte 11"},
                 {"\x3a\x02\x0a\x7f", 4, "reaches beyond"},
-                {"\x3a\x02\x0a\x7f", 4, "not an ONNX file"},
+                {"\x3a\x02\x0a\x7f", 4, "onnx: this is not an ONNX file (byte "},
                 {LFS, sizeof LFS - 1, "a git-lfs pointer"},
                 {"\x0b\x0c", 2, "wire type"},
                 {"\x02\x00", 2, "tag"},
