@@ -10,7 +10,7 @@ TYPES = {np.dtype(t): n for t, n in (
     (np.float16, TensorProto.FLOAT16))}
 
 
-def proto(nodes, inputs, outputs, constants=(), opens=None):
+def proto(nodes, inputs, outputs, constants=(), opens=None, opset=OPSET):
     """A model; inputs, outputs and constants are arrays by name. opens: sizes by the name of an input."""
     opens = opens or {}
     ins = [helper.make_tensor_value_info(k, TYPES[v.dtype], opens.get(k, v.shape)) for k, v in inputs.items()]
@@ -20,7 +20,7 @@ def proto(nodes, inputs, outputs, constants=(), opens=None):
             o.ClearField("type")
     held = [numpy_helper.from_array(v, k) for k, v in dict(constants).items()]
     graph = helper.make_graph(nodes, "g", ins, outs, held)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR)
 
 
 def judge(model, feeds):
@@ -32,14 +32,21 @@ def judge(model, feeds):
 
 
 UNARY = ["Relu", "Sigmoid", "Tanh", "Erf", "Abs", "Neg", "Softplus", "LeakyRelu", "Elu", "Selu", "HardSigmoid", "HardSwish",
-         "Softsign", "Sin", "Cos", "Gelu", "Mish", "Celu", "ThresholdedRelu", "Atan", "Sinh", "Identity", "Exp"]
+         "Softsign", "Sin", "Cos", "Gelu", "Mish", "Celu", "ThresholdedRelu", "Atan", "Sinh", "Identity", "Exp", "Log", "Sqrt",
+         "Reciprocal", "Tan", "Asin", "Acos", "Asinh", "Acosh", "Atanh", "Cosh", "Shrink", "Dropout"]
+# Attributes of operators of one input, and their values.
+TUNED = {"LeakyRelu": {"alpha": (.1, 2., -.5, 0.)}, "Elu": {"alpha": (.5, 2.)}, "Celu": {"alpha": (.5, 2.)},
+         "Selu": {"alpha": (1.5,), "gamma": (2.,)}, "HardSigmoid": {"alpha": (.3, .125), "beta": (.25, 0.)},
+         "ThresholdedRelu": {"alpha": (.5, 0.)}, "Shrink": {"lambd": (.25, 1.5), "bias": (0., .5)},
+         "Gelu": {"approximate": ("tanh",)}}
 STEPS = ["Floor", "Ceil", "Round", "Sign", "IsNaN", "IsInf", "Not"]  # a rounding before them changes their value
 KEEPS = {"Identity", "Abs", "Neg", "Relu", "Reshape", "Transpose", "Concat", "Slice", "Pad", "Expand", "Tile", "Gather",
          "Split", "Where", "Max", "Min", "Squeeze", "Unsqueeze", "Flatten", "Clip", "MaxPool", "DepthToSpace",
          "SpaceToDepth", "ReduceMax", "ReduceMin", "GatherElements", "ScatterElements", "GatherND", "ScatterND", "TopK",
          "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Xor", "Not", "ArgMax", "ArgMin",
          "Floor", "Ceil", "Round", "Sign", "IsNaN", "IsInf", "Shape", "Size", "Cast", "Trilu", "ReverseSequence",
-         "EyeLike", "OneHot", "NonZero", "QuantizeLinear", "DequantizeLinear", "Compress"}
+         "EyeLike", "OneHot", "NonZero", "QuantizeLinear", "DequantizeLinear", "Compress", "Hardmax", "Mod", "Constant",
+         "ConstantOfShape", "Range", "Dropout"}
 
 
 class Grower:
@@ -49,8 +56,10 @@ class Grower:
         self.r = np.random.default_rng(seed)
         self.nodes, self.values, self.inputs, self.constants, self.exact = [], {}, {}, {}, set()
         self.count = 0
+        self.opset = self.pick([OPSET] * 5 + [11, 12, 13, 17, 21, 22])
         self.special = self.r.random() < .08  # NaN and infinities in part of the data
-        self.extent = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17] + [0] * (self.r.random() < .1)
+        self.extent = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17] + [0] * (self.r.random() < .1) + [
+            15, 31, 33, 64, 65, 100] * (self.r.random() < .2)
 
     def name(self, kind="v"):
         self.count += 1
@@ -91,7 +100,7 @@ class Grower:
 
     def start(self):
         for _ in range(int(self.r.integers(1, 4))):
-            shape = [self.pick(self.extent) for _ in range(self.pick([1, 2, 2, 3, 3, 4, 4, 4, 5, 0]))]
+            shape = [self.pick(self.extent) for _ in range(self.pick([1, 2, 2, 3, 3, 4, 4, 4, 5, 6, 0]))]
             while np.prod(shape) > 4000:
                 shape[int(np.argmax(shape))] = 2
             dtype = self.pick([np.float32] * 8 + [np.float64, np.int32, np.int64, np.int8, np.uint8, bool, np.float16])
@@ -112,7 +121,7 @@ class Grower:
         free = {k for a in node.attribute if a.HasField("g") for n in a.g.node for k in n.input}
         feeds = {k: self.values[k] for k in [*ins, *sorted(free)] if k in self.values}
         try:
-            got = judge(proto([node], feeds, {o: None for o in outs}), feeds)
+            got = judge(proto([node], feeds, {o: None for o in outs}, opset=self.opset), feeds)
         except Exception:  # the node is not valid, or not served by ONNX Runtime
             return None
         if any(not isinstance(a, np.ndarray) or a.dtype not in TYPES or a.size > 20000 or a.ndim > 6 for a in got):
@@ -141,7 +150,11 @@ class Grower:
     # Families. v: a value's name; a, s, n: its array, shape and number of dimensions.
 
     def op_unary(self, v, a, s, n):
-        self.node(self.pick(UNARY), [v])
+        op = self.pick(UNARY)
+        at = {k: self.pick(values) for k, values in TUNED.get(op, {}).items() if self.r.random() < .5}
+        # Those that have steps; Shrink of integers subtracts a fraction, or what an integer holds of it.
+        if op not in ("ThresholdedRelu", "Shrink") or (v in self.exact and a.dtype.kind == "f"):
+            self.node(op, [v], **at)
 
     op_unary2 = op_unary
 
@@ -271,11 +284,14 @@ class Grower:
         if not n or 0 in s or not np.isfinite(a).all():  # ONNX Runtime's least and largest lose NaN by position
             return
         axes = [int(q) - self.pick([0, n]) for q in self.r.permutation(n)[:self.r.integers(1, n + 1)]]
-        op = self.pick(["Mean", "Max", "Min", "L1", "L2", "LogSumExp", "Sum", "SumSquare", "Prod"])
+        op = self.pick(["Mean", "Max", "Min", "L1", "L2", "LogSumExp", "Sum", "SumSquare", "Prod", "LogSum"])
         if op == "Prod" and np.log2(np.maximum(np.abs(a.astype(np.float64)), 1)).sum() > 100:
             return  # partial products may be infinite, or not, which their order decides
         at = {"keepdims": int(self.r.integers(0, 2))}
-        self.node("Reduce" + op, [v] + [self.fixed(axes)] * (self.r.random() < .9), **at)
+        if self.opset < (13 if op == "Sum" else 18):
+            self.node("Reduce" + op, [v], **at, **({"axes": axes} if self.r.random() < .9 else {}))
+        else:
+            self.node("Reduce" + op, [v] + [self.fixed(axes)] * (self.r.random() < .9), **at)
 
     op_reduce2 = op_reduce
 
@@ -318,7 +334,12 @@ class Grower:
         elif op == "Trilu":
             self.node(op, [v, self.fixed(int(self.r.integers(-2, 3)))], upper=int(self.r.integers(0, 2)))
         else:
-            self.node(op, [v, self.fixed([int(self.r.integers(-n - 1, n + 1))])])
+            axes = [int(q) for q in self.r.permutation(n + 1)[:self.pick([1, 1, 2])]]
+            axes = [q - (n + len(axes) if op == "Unsqueeze" else n) * (self.r.random() < .3) for q in axes]
+            if self.opset < 13:
+                self.node(op, [v], axes=axes)
+            else:
+                self.node(op, [v, self.fixed(axes)] if op == "Unsqueeze" or self.r.random() < .8 else [v])
 
     def op_concat(self, v, a, s, n):
         if not n:
@@ -362,7 +383,13 @@ class Grower:
         if n:
             axis = int(self.r.integers(n))
             at = int(self.r.integers(0, s[axis] + 1))
-            self.node("Split", [v, self.fixed([at, s[axis] - at])], 2, axis=axis)
+            if self.opset < 13:
+                self.node("Split", [v], 2, axis=axis, split=[at, s[axis] - at])
+            elif self.opset >= 18 and self.r.random() < .4:
+                k = int(self.r.integers(1, 5))
+                self.node("Split", [v], k, axis=axis, num_outputs=k)
+            else:
+                self.node("Split", [v, self.fixed([at, s[axis] - at])], 2, axis=axis)
 
     def op_spread(self, v, a, s, n):
         if self.r.random() < .5:
@@ -479,6 +506,149 @@ class Grower:
 
     op_pattern2 = op_pattern
 
+    def op_many(self, v, a, s, n):
+        like = [k for k, b in self.values.items() if b.dtype == a.dtype and b.shape == a.shape]
+        ins = [self.pick(like) if self.r.random() < .6 else self.held(self.data(self.broad(s), a.dtype))
+               for _ in range(self.pick([0, 1, 2, 3]))] + [v]
+        self.node(self.pick(["Sum", "Mean", "Max", "Min"]), ins)
+
+    def op_integers(self, v, a, s, n):
+        if a.dtype.kind not in "iu":
+            return
+        op = self.pick(["Mod", "Mod", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "Div"])
+        w = self.held(self.data(self.broad(s), a.dtype))
+        if op == "BitwiseNot":
+            self.node(op, [v])
+        elif op == "BitShift":
+            self.node(op, [v, self.held(np.asarray(self.r.integers(0, 8, self.broad(s)), a.dtype))],
+                      direction=self.pick(["LEFT", "RIGHT"]))
+        elif op == "Mod":
+            self.positive(w)
+            self.node(op, [v, w], fmod=int(self.r.integers(0, 2)))
+        elif op != "Div" or self.positive(w):
+            self.node(op, [v, w])
+
+    def op_scaled(self, v, a, s, n):
+        if not n or 0 in s or not np.isfinite(a).all():
+            return
+        op = self.pick(["LpNormalization", "MeanVarianceNormalization", "Hardmax", "GroupNormalization"])
+        if op == "LpNormalization" and np.abs(a).min() > 0:
+            self.node(op, [v], axis=int(self.r.integers(-n, n)), p=self.pick([1, 2]))
+        elif op == "MeanVarianceNormalization" and a.std() > .1:
+            axes = sorted(int(q) for q in self.r.permutation(n)[:self.r.integers(1, n + 1)])
+            if (a.std(axis=tuple(axes)) > .1).all():
+                self.node(op, [v], axes=axes)
+        elif op == "Hardmax" and v in self.exact:
+            self.node(op, [v], axis=int(self.r.integers(-n, n)))
+        elif op == "GroupNormalization" and n >= 3 and self.opset >= 21:
+            groups = self.pick([g for g in range(1, s[1] + 1) if s[1] % g == 0])
+            per = [self.held(self.data((s[1],), a.dtype, True)) for _ in range(2)]
+            self.node(op, [v, *per], num_groups=groups, epsilon=1e-2)
+
+    def op_make(self, v, a, s, n):
+        """Tensors of a shape that another one has, or of numbers."""
+        op = self.pick(["Shape", "Size", "ConstantOfShape", "Range", "EyeLike", "OneHot", "Constant", "Expand"])
+        if op in ("ConstantOfShape", "Expand"):
+            shape = self.node("Shape", [v])
+            if shape and op == "Expand":
+                self.node(op, [self.held(self.data(self.broad(s), a.dtype)), shape[0]])
+            elif shape:
+                value = numpy_helper.from_array(self.data((1,), self.pick([np.float32, np.int64, bool, np.int8])))
+                self.node(op, shape, **({"value": value} if self.r.random() < .8 else {}))
+        elif op == "Range":
+            t = self.pick([np.float32, np.int64, np.int32, np.float64])
+            step = self.pick([1, 2, -1, -3])
+            self.node(op, [self.fixed(q, t) for q in (2, 2 + step * int(self.r.integers(0, 9)), step)])
+        elif op == "EyeLike":
+            if n == 2:
+                self.node(op, [v], k=int(self.r.integers(-2, 3)))
+        elif op == "OneHot":
+            ids = np.asarray(self.r.integers(-4, 4, self.pick([(), (3,), (2, 3)])), self.pick([np.int64, np.int32]))
+            self.node(op, [self.held(ids), self.fixed(self.pick([4, 5])), self.fixed([self.pick([0, 1]), 3], a.dtype)],
+                      axis=int(self.r.integers(-ids.ndim - 1, ids.ndim + 1)))
+        elif op == "Constant":
+            self.node(op, [], value=numpy_helper.from_array(self.data(self.broad(s), a.dtype)))
+        else:
+            at = {} if op == "Size" or self.opset < 15 else {"start": int(self.r.integers(-n - 1, n + 1))}
+            shape = self.node(op, [v], **at)
+            if shape and op == "Shape" and not at and self.r.random() < .5:
+                self.node("Reshape", [self.held(self.data((int(a.size),), a.dtype)), shape[0]])
+
+    def op_einsum(self, v, a, s, n):
+        letters = "abcdef"[:n]
+        if not n or n > 4 or a.dtype.kind == "b":
+            return
+        kept = [q for q in letters if self.r.random() < .6]
+        other = [q for q in letters if self.r.random() < .5] + ["z"] * (self.r.random() < .5)
+        out = [str(q) for q in self.r.permutation([q for q in kept if q != "z"] + [q for q in other if q == "z"])]
+        w = self.held(self.data(tuple(s[letters.index(q)] if q != "z" else 3 for q in other), a.dtype))
+        self.node("Einsum", [v, w], equation=f"{letters},{''.join(other)}->{''.join(out)}")
+
+    def op_indexed(self, v, a, s, n):
+        if not n or 0 in s:
+            return
+        op, axis = self.pick(["ScatterND", "Compress", "ReverseSequence", "GatherND"]), int(self.r.integers(n))
+        if op == "Compress":
+            self.node(op, [v, self.fixed(self.r.random(int(self.r.integers(1, s[axis] + 1))) < .6, bool)], axis=axis)
+        elif op == "ReverseSequence" and n >= 2:
+            time = self.pick([0, 1])
+            self.node(op, [v, self.held(np.asarray(self.r.integers(1, s[time] + 1, s[1 - time]), np.int64))],
+                      time_axis=time, batch_axis=1 - time)
+        elif op == "ScatterND":
+            k = int(self.r.integers(1, n + 1))
+            places = list(np.ndindex(*s[:k]))
+            ids = np.array([places[int(q)] for q in self.r.permutation(len(places))[:self.r.integers(1, 5)]], np.int64)
+            self.node(op, [v, self.held(ids), self.held(self.data((len(ids), *s[k:]), a.dtype))])
+        elif op == "GatherND" and n >= 2:
+            ids = np.stack([self.r.integers(-s[1], s[1], (s[0], 2))], -1)
+            self.node(op, [v, self.held(ids.astype(np.int64))], batch_dims=1)
+
+    def op_recurrent(self, v, a, s, n):
+        if n != 3 or 0 in s or a.dtype != np.float32 or not np.isfinite(a).all():
+            return
+        op, h, both = self.pick(["RNN", "GRU", "LSTM"]), self.pick([1, 3, 8]), self.pick(["forward", "reverse", "bidirectional"])
+        d, gates = 1 + (both == "bidirectional"), {"RNN": 1, "GRU": 3, "LSTM": 4}[op]
+
+        def small(*shape):
+            return self.held(np.asarray(self.r.standard_normal(shape) * .3, np.float32))
+        ins = [v, small(d, gates * h, s[2]), small(d, gates * h, h)]
+        ins.append(small(d, 2 * gates * h) if self.r.random() < .6 else "")
+        ins.append(self.held(np.asarray(self.r.integers(1, s[0] + 1, s[1]), np.int32)) if self.r.random() < .3 else "")
+        ins.append(small(d, s[1], h) if self.r.random() < .5 else "")
+        at = {"linear_before_reset": int(self.r.integers(0, 2))} if op == "GRU" else {}
+        self.node(op, ins, 3 if op == "LSTM" else 2, hidden_size=h, direction=both, **at)
+
+    def op_products(self, v, a, s, n):
+        """Products of integers."""
+        if a.dtype not in (np.int8, np.uint8) or n < 2 or 0 in s:
+            return
+        op, k = self.pick(["MatMulInteger", "QLinearMatMul", "ConvInteger"]), self.pick([1, 4, 7])
+        if op == "ConvInteger" and n >= 3:
+            w = self.held(self.data((k, s[1], *[self.pick([1, 2])] * (n - 2)), self.pick([np.int8, np.uint8])))
+            self.node(op, [v, w, self.fixed(int(self.r.integers(0, 5)), a.dtype)], pads=[1] * (2 * n - 4))
+        elif op != "ConvInteger":
+            w = self.held(self.data((s[-1], k), self.pick([np.int8, np.uint8])))
+            b = self.values[w].dtype
+            zeros = [self.fixed(int(self.r.integers(0, 5)), t) for t in (a.dtype, b)]
+            if op == "MatMulInteger":
+                self.node(op, [v, w, *zeros][:self.pick([2, 4])])
+            else:
+                scales = [self.fixed(q, np.float32) for q in (.5, .25, self.pick([1., 2.]))]
+                self.node(op, [v, scales[0], zeros[0], w, scales[1], zeros[1], scales[2], self.fixed(3, a.dtype)])
+
+    def op_sampled(self, v, a, s, n):
+        if n != 4 or 0 in s or a.dtype != np.float32 or not np.isfinite(a).all():
+            return
+        if self.r.random() < .5:
+            grid = self.held(np.asarray(np.round(self.r.uniform(-1.5, 1.5, (s[0], 3, 2, 2)) * 16) / 16 + 1 / 37, np.float32))
+            self.node("GridSample", [v, grid], mode=self.pick(["linear", "nearest"] if self.opset >= 20 else ["bilinear", "nearest"]),
+                      padding_mode=self.pick(["zeros", "border", "reflection"]), align_corners=int(self.r.integers(0, 2)))
+        else:
+            scales = [1, 1, *(self.pick([.5, 1, 1.5, 2, 3]) for _ in range(2))]
+            self.node("Resize", [v, "", self.fixed(scales, np.float32)], mode=self.pick(["nearest", "linear"]),
+                      coordinate_transformation_mode=self.pick(["asymmetric", "half_pixel", "align_corners"]),
+                      **({"nearest_mode": self.pick(["floor", "round_prefer_ceil", "ceil"])}))
+
     def body(self, nodes, ins, outs):
         return helper.make_graph(nodes, "body", [helper.make_tensor_value_info(k, t, None) for k, t in ins],
                                  [helper.make_tensor_value_info(k, t, None) for k, t in outs])
@@ -521,5 +691,5 @@ class Grower:
             for k, a in inputs.items():
                 opens[k] = [self.pick([q, None, f"{k}_{d}"]) for d, q in enumerate(a.shape)]
         model = proto(self.nodes, inputs, {o: self.values[o] for o in outs},
-                      {k: a for k, a in self.constants.items() if k in used}, opens)
+                      {k: a for k, a in self.constants.items() if k in used}, opens, self.opset)
         return model, inputs, {o: self.values[o] for o in outs}

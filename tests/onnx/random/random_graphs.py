@@ -67,7 +67,7 @@ def second(model, feeds, wide):
                 a.i = TYPES[widened(np.zeros(1, np.float16 if a.i == onnx.TensorProto.FLOAT16 else np.float32)).dtype]
         free = {k for a in node.attribute if a.HasField("g") for n in a.g.node for k in n.input}
         given = {k: values[k] for k in [*node.input, *sorted(free)] if k in values}
-        alone = proto([node], given, {k: None for k in node.output})
+        alone = proto([node], given, {k: None for k in node.output if k}, opset=model.opset_import[0].version)
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -162,7 +162,7 @@ def reduced(seed):
             k for n in nodes for a in n.attribute if a.HasField("g") for m in a.g.node for k in m.input}
         fed = {k: grower.values[k] for k in sorted(used) if k in grower.values and k not in made and k not in constants}
         return (proto(nodes, fed, {o: grower.values[o] for o in outs},
-                      {k: a for k, a in constants.items() if k in used}, opens), fed, {o: grower.values[o] for o in outs})
+                      {k: a for k, a in constants.items() if k in used}, opens, grower.opset), fed, {o: grower.values[o] for o in outs})
 
     def fails(nodes, outs):
         if not nodes or not outs:
@@ -282,6 +282,8 @@ def main():
                     bad += 1
                     print(f"seed {seed}: {' '.join(result[3])}\n  " + "\n  ".join(result[1][:3] + result[1][3:][-1:]))
         sys.stdout.flush()
+    if os.environ.get("SHOW_OPERATORS"):
+        print(*sorted(operators))
     print(f"{isas[0] or 'all'}: {graphs} graphs of {len(operators)} operators, {refused} refused, {bad} wrong, {died} died")
     return 1 if bad or died or not graphs else 0
 
