@@ -152,8 +152,8 @@ class Grower:
     def op_unary(self, v, a, s, n):
         op = self.pick(UNARY)
         at = {k: self.pick(values) for k, values in TUNED.get(op, {}).items() if self.r.random() < .5}
-        # Those that have steps; Shrink of integers subtracts a fraction, or what an integer holds of it.
-        if op not in ("ThresholdedRelu", "Shrink") or (v in self.exact and a.dtype.kind == "f"):
+        # Those that have steps or poles; Shrink of integers subtracts a fraction, or what an integer holds of it.
+        if op not in ("ThresholdedRelu", "Shrink", "Tan") or (v in self.exact and a.dtype.kind == "f"):
             self.node(op, [v], **at)
 
     op_unary2 = op_unary
@@ -576,12 +576,12 @@ class Grower:
 
     def op_einsum(self, v, a, s, n):
         letters = "abcdef"[:n]
-        if not n or n > 4 or a.dtype.kind == "b":
+        if not n or n > 4 or a.dtype.kind == "b" or not np.isfinite(a).all():  # both judges sum one operand first
             return
         kept = [q for q in letters if self.r.random() < .6]
         other = [q for q in letters if self.r.random() < .5] + ["z"] * (self.r.random() < .5)
         out = [str(q) for q in self.r.permutation([q for q in kept if q != "z"] + [q for q in other if q == "z"])]
-        w = self.held(self.data(tuple(s[letters.index(q)] if q != "z" else 3 for q in other), a.dtype))
+        w = self.held(self.data(tuple(s[letters.index(q)] if q != "z" else 3 for q in other), a.dtype, True))
         self.node("Einsum", [v, w], equation=f"{letters},{''.join(other)}->{''.join(out)}")
 
     def op_indexed(self, v, a, s, n):
