@@ -471,7 +471,7 @@ static dnnl_tp_status_t note_depth(void *arg, const volatile int *stop, int nin,
 static void names_take_no_stack(void **state) {
     (void)state;
     enum { MOST = 1000, MOST_STACK = 24 << 10 };
-    static char name[2][MOST][8];
+    static char name[2][MOST][16];
     static float in[MOST], out[MOST + 1];
     static dnnl_tp_feed_t feed[MOST];
     static dnnl_tp_fetch_t fetch[MOST + 1];
