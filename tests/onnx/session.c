@@ -1,5 +1,4 @@
 /* Sessions of models: shapes and values that come and go, defaults, refusals, many threads, memory. */
-#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -323,20 +322,6 @@ static void test_out_of_memory(void **state) {
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
 
-static _Atomic int64_t live_bytes;
-static void *count_alloc(void *ctx, size_t size, size_t alignment) {
-    void *p = NULL;
-    (void)ctx;
-    if (posix_memalign(&p, alignment, size)) return NULL;
-    atomic_fetch_add(&live_bytes, (int64_t)malloc_usable_size(p));
-    return p;
-}
-static void count_free(void *ctx, void *p) {
-    (void)ctx;
-    if (p) atomic_fetch_sub(&live_bytes, (int64_t)malloc_usable_size(p));
-    free(p);
-}
-
 enum { IN = 96, HIDDEN = 160, LENGTHS = 16 };
 static int8_t down[IN * HIDDEN], up[HIDDEN * IN];
 static const float down_scale = .25f, up_scale = .5f;
@@ -394,19 +379,20 @@ static void run_encoder(dnnl_tp_onnx_session_t s, int64_t n) {
 static void test_lengths(void **state) {
     (void)state;
     static bytes_t m;
-    static const dnnl_tp_allocator_t counting = {sizeof counting, NULL, count_alloc, count_free};
+    static test_allocator_t counting;
     const int64_t packed = 2 * IN * HIDDEN * (int64_t)sizeof(float);
     int capacity;
     int8_encoder(&m);
     CHECK_OK(dnnl_tp_get_primitive_cache_capacity(&capacity));
     CHECK_OK(dnnl_tp_set_primitive_cache_capacity(0));
-    CHECK_OK(dnnl_tp_set_allocator(&counting));
+    test_allocator_init(&counting);
+    CHECK_OK(dnnl_tp_set_allocator(&counting.iface));
     dnnl_tp_onnx_session_t s = open_session(&m, NULL);
-    const int64_t none = atomic_load(&live_bytes);
+    const int64_t none = atomic_load(&counting.live_bytes);
     run_encoder(s, 1);
-    const int64_t one = atomic_load(&live_bytes);
+    const int64_t one = atomic_load(&counting.live_bytes);
     for (int64_t n = 2; n <= LENGTHS; ++n) run_encoder(s, n);
-    const int64_t all = atomic_load(&live_bytes);
+    const int64_t all = atomic_load(&counting.live_bytes);
     assert_int_equal(stats_of(s).graphs, LENGTHS);
     print_message("weights %lld bytes, one length %lld, 15 more %lld\n", (long long)packed,
                   (long long)(one - none), (long long)(all - one));
@@ -417,15 +403,15 @@ static void test_lengths(void **state) {
     s = open_session(&m, &two);
     for (int64_t n = 1; n <= LENGTHS; ++n) run_encoder(s, n);
     run_encoder(s, LENGTHS - 1);
-    const int64_t before = atomic_load(&live_bytes);
+    const int64_t before = atomic_load(&counting.live_bytes);
     for (int round = 0; round < 3; ++round)
         for (int64_t n = 1; n <= LENGTHS; ++n) run_encoder(s, n);
     run_encoder(s, LENGTHS - 1);
-    assert_true(atomic_load(&live_bytes) <= before + packed / 8);
+    assert_true(atomic_load(&counting.live_bytes) <= before + packed / 8);
     dnnl_tp_onnx_session_destroy(s);
     CHECK_OK(dnnl_tp_set_allocator(NULL));
     CHECK_OK(dnnl_tp_set_primitive_cache_capacity(capacity));
-    assert_int_equal(atomic_load(&live_bytes), 0);
+    assert_int_equal(atomic_load(&counting.live_bytes), 0);
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
 /* See check.h. */
 #include "support/check.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,18 +48,21 @@ static void *failing_alloc(void *ctx, size_t size, size_t alignment) {
     void *ptr = NULL;
     if (posix_memalign(&ptr, alignment, size)) return NULL;
     atomic_fetch_add(&a->live, 1);
+    atomic_fetch_add(&a->live_bytes, (int64_t)malloc_usable_size(ptr));
     return ptr;
 }
 
 static void failing_free(void *ctx, void *ptr) {
     test_allocator_t *a = ctx;
     atomic_fetch_sub(&a->live, 1);
+    atomic_fetch_sub(&a->live_bytes, (int64_t)malloc_usable_size(ptr));
     free(ptr);
 }
 
 void test_allocator_init(test_allocator_t *a) {
     atomic_init(&a->fail_at, -1);
     atomic_init(&a->live, 0);
+    atomic_init(&a->live_bytes, 0);
     atomic_init(&a->total, 0);
     a->iface = (dnnl_tp_allocator_t){sizeof a->iface, a, failing_alloc, failing_free};
 }

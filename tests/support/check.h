@@ -28,9 +28,11 @@ uint64_t test_rand(test_rng_t *r);
 float test_uniform(test_rng_t *r, float lo, float hi);
 
 /* An allocator for dnnl_tp_set_allocator or an engine attribute: the (fail_at)-th allocation from now on
- * fails (0 = the next; < 0 = none), once. live counts blocks that were not freed. Thread-safe. */
+ * fails (0 = the next; < 0 = none), once. Thread-safe. */
 typedef struct {
-    _Atomic(int64_t) fail_at, live, total;
+    _Atomic(int64_t) fail_at;
+    /* Blocks that were not freed, their bytes as malloc rounded them, and all blocks. */
+    _Atomic(int64_t) live, live_bytes, total;
     dnnl_tp_allocator_t iface;
 } test_allocator_t;
 void test_allocator_init(test_allocator_t *a);

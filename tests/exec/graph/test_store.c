@@ -1,8 +1,8 @@
 /* The store that graphs of one model share: what is held once, when it goes, in which order
  * graphs and executables may end, threads that make the same at once, memory that is missing,
  * forks in the midst of making. */
-#include <malloc.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -17,19 +17,16 @@
 enum { K = 192, N = 512, MOST = 24, THREADS = 8 };
 enum { WEIGHTS = K * N }; /* elements; s8 as given, f32 when packed */
 
-/* ---- An allocator that counts bytes, fails and stops
- * ---------------------------------------------------- */
+/* ---- An allocator that counts bytes, fails and stops ------------------------------------------------- */
 
-static _Atomic int64_t live_bytes, fail_at = -1;
+static test_allocator_t counted;
 static _Thread_local bool fails; /* in this thread every large allocation fails */
 /* After so many more allocations of this thread the next one stops here; negative: none. */
 static _Thread_local int stop_in = -1;
-static _Atomic size_t stop_at;   /* an allocation of so many bytes or more stops here; 0: none */
+static _Atomic size_t stop_at; /* an allocation of so many bytes or more stops here; 0: none */
 static _Atomic int stopped, go_on;
 
-static void *count_alloc(void *ctx, size_t size, size_t alignment) {
-    (void)ctx;
-    if (atomic_load(&fail_at) >= 0 && atomic_fetch_sub(&fail_at, 1) == 0) return NULL;
+static void *stopping_alloc(void *ctx, size_t size, size_t alignment) {
     if (fails && size >= WEIGHTS) return NULL;
     size_t stop = atomic_load(&stop_at);
     const bool stops = stop_in >= 0 && stop_in-- == 0;
@@ -37,17 +34,10 @@ static void *count_alloc(void *ctx, size_t size, size_t alignment) {
         atomic_store(&stopped, 1);
         while (!atomic_load(&go_on)) usleep(500);
     }
-    void *p = NULL;
-    if (posix_memalign(&p, alignment, size)) return NULL;
-    atomic_fetch_add(&live_bytes, (int64_t)malloc_usable_size(p));
-    return p;
+    return counted.iface.alloc(ctx, size, alignment);
 }
-static void count_free(void *ctx, void *p) {
-    (void)ctx;
-    if (p) atomic_fetch_sub(&live_bytes, (int64_t)malloc_usable_size(p));
-    free(p);
-}
-static const dnnl_tp_allocator_t allocator = {sizeof allocator, NULL, count_alloc, count_free};
+static void counting_free(void *ctx, void *p) { counted.iface.free(ctx, p); }
+static const dnnl_tp_allocator_t allocator = {sizeof allocator, &counted, stopping_alloc, counting_free};
 
 /* ---- A model
  * ---------------------------------------------------------------------------------------------- */
@@ -176,7 +166,7 @@ static int finish(void **state) {
     dnnl_tp_engine_destroy(engine);
     CHECK_OK(dnnl_tp_set_allocator(NULL));
     assert_int_equal(dtp_object_live(), 0);
-    assert_int_equal(atomic_load(&live_bytes), 0);
+    assert_int_equal(atomic_load(&counted.live_bytes), 0);
     return 0;
 }
 
@@ -187,13 +177,13 @@ static void test_shares(void **state) {
     CHECK_OK(dnnl_tp_graph_create(&holder, dnnl_tp_cpu));
     int64_t at[5];
     shape_t s[3];
-    at[0] = atomic_load(&live_bytes);
+    at[0] = atomic_load(&counted.live_bytes);
     s[0] = shape(3, holder);
-    at[1] = atomic_load(&live_bytes);
+    at[1] = atomic_load(&counted.live_bytes);
     s[1] = shape(5, holder);
-    at[2] = atomic_load(&live_bytes);
+    at[2] = atomic_load(&counted.live_bytes);
     s[2] = shape(5, NULL);
-    at[3] = atomic_load(&live_bytes);
+    at[3] = atomic_load(&counted.live_bytes);
     const int64_t packed = WEIGHTS * (int64_t)sizeof(float);
     assert_true(at[1] - at[0] > packed && at[1] - at[0] < 2 * packed); /* what was converted is gone */
     assert_true(at[3] - at[2] > packed);
@@ -218,7 +208,8 @@ static void test_large_pages(void **state) {
     (void)state;
     dtp_store_t *store = dtp_store_create(&allocator);
     assert_non_null(store);
-    for (size_t size = DTP_LARGE_PAGE; size <= 2 * (size_t)DTP_LARGE_PAGE + 2; size += DTP_LARGE_PAGE / 2 + 1) {
+    for (size_t size = DTP_LARGE_PAGE; size <= 2 * (size_t)DTP_LARGE_PAGE + 2;
+         size += DTP_LARGE_PAGE / 2 + 1) {
         void *p = dtp_store_alloc(store, size);
         assert_non_null(p);
         assert_int_equal((uintptr_t)p % DTP_LARGE_PAGE, 0);
@@ -235,13 +226,13 @@ static void test_made_again(void **state) {
     for (int order = 0; order < 2; ++order) {
         int64_t at[4];
         shape_t s[3];
-        at[0] = atomic_load(&live_bytes);
+        at[0] = atomic_load(&counted.live_bytes);
         s[0] = shape_as(3, NULL, order == 1);
-        at[1] = atomic_load(&live_bytes);
+        at[1] = atomic_load(&counted.live_bytes);
         s[1] = shape_as(3, s[0].graph, order == 0);
-        at[2] = atomic_load(&live_bytes);
+        at[2] = atomic_load(&counted.live_bytes);
         s[2] = shape_as(5, s[0].graph, true);
-        at[3] = atomic_load(&live_bytes);
+        at[3] = atomic_load(&counted.live_bytes);
         const int64_t with_scaled = at[order == 1 ? 1 : 2] - at[0];
         assert_true(with_scaled > 2 * packed && with_scaled < 3 * packed);
         assert_true(at[2] - at[1] < (order == 1 ? packed / 2 : packed * 3 / 2) && at[3] - at[2] < packed / 2);
@@ -406,17 +397,17 @@ static void test_no_memory(void **state) {
         bool done = false;
         int n = 0;
         for (; !done; ++n) {
-            const int64_t bytes = atomic_load(&live_bytes), objects = dtp_object_live();
+            const int64_t bytes = atomic_load(&counted.live_bytes), objects = dtp_object_live();
             dnnl_tp_graph_t holder;
             shape_t other = {NULL, NULL, 9};
             CHECK_OK(dnnl_tp_graph_create(&holder, dnnl_tp_cpu));
             if (warm) other = shape(9, holder);
             const counts_t before = counts(holder);
             dnnl_tp_executable_t e = NULL;
-            atomic_store(&fail_at, n);
+            atomic_store(&counted.fail_at, n);
             dnnl_tp_graph_t g = build_as(11, holder, shows);
             dnnl_tp_status_t status = g ? compile(&e, g) : dnnl_tp_out_of_memory;
-            done = atomic_exchange(&fail_at, -1) >= 0;
+            done = atomic_exchange(&counted.fail_at, -1) >= 0;
             if (status != dnnl_tp_success) {
                 assert_int_equal(status, dnnl_tp_out_of_memory);
                 assert_false(done);
@@ -430,7 +421,7 @@ static void test_no_memory(void **state) {
             if (warm) assert_true(is_right(other.exec, 9));
             end(&other);
             dnnl_tp_graph_destroy(holder);
-            assert_int_equal(atomic_load(&live_bytes), bytes);
+            assert_int_equal(atomic_load(&counted.live_bytes), bytes);
             assert_int_equal(dtp_object_live(), objects);
         }
         print_message("%d allocations\n", n);
@@ -590,6 +581,7 @@ int main(void) {
         puts("SKIPPED: bytes cannot be counted beside oneTBB's threads");
         return 0;
     }
+    test_allocator_init(&counted);
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, finish)
     const struct CMUnitTest tests[] = {
         TEST(test_shares),    TEST(test_made_again),    TEST(test_does_not_grow),
