@@ -1,6 +1,8 @@
-/* What decode.c (statements, scopes, operands) and opcodes.c (one function for each kind of instruction) share. */
+/* What decode.c (statements, scopes), decode_operands.c and opcodes.c (one function for each kind of instruction) share. */
 #ifndef DNNL_TP_TESTS_GPU_PTX_DECODE_H
 #define DNNL_TP_TESTS_GPU_PTX_DECODE_H
+#include <string.h>
+
 #include "lex.h"
 
 enum { MAX_PARTS = 16, MAX_TEXT_OPERANDS = 8 };
@@ -41,8 +43,7 @@ typedef struct {
     fill_t *constants;
     label_t *labels, *branches;
     uint32_t *scope_parent, *returns;
-    uint32_t num_regs, num_symbols, num_labels, num_branches, num_scopes, num_returns,
-        num_constants;
+    uint32_t num_regs, num_symbols, num_labels, num_branches, num_scopes, num_returns, num_constants;
     uint32_t reg_base, symbol_base, scope; /* what an expanded call may see starts there */
     int depth;                             /* of expanded calls */
     /* the statement being decoded */
@@ -52,6 +53,13 @@ typedef struct {
     text_operand_t ops[MAX_TEXT_OPERANDS];
     int num_ops;
 } decoder_t;
+
+static inline const token_t *ptx_token(const decoder_t *d, uint32_t i) { return &d->p->tokens[i]; }
+static inline const token_t *ptx_here(const decoder_t *d) { return ptx_token(d, d->p->at); }
+
+static inline bool ptx_same(const token_t *a, const token_t *b) {
+    return a->bytes == b->bytes && memcmp(a->at, b->at, a->bytes) == 0;
+}
 
 bool ptx_refuse(decoder_t *d, const char *what);
 bool ptx_has(const decoder_t *d, const char *part);
@@ -68,4 +76,19 @@ bool ptx_branch_to(decoder_t *d, int i, bool table, uint32_t at);
 bool ptx_call(decoder_t *d);
 /* Sets exec and operands of the instruction from the statement. */
 bool ptx_decode_opcode(decoder_t *d, insn_t *in);
+
+/* ---- Of decode_operands.c, for decode.c ---- */
+
+/* The first of new rows for `count` registers of `width` bytes. */
+uint32_t ptx_new_rows(decoder_t *d, size_t width, uint32_t count);
+/* Writes the constants of a kernel as rows, for all warps. */
+void ptx_lay_out_constants(decoder_t *d);
+/* The register or variable with a name in the scopes around; false or NULL: there is none. */
+bool ptx_find_register(const decoder_t *d, const token_t *t, uint16_t *row, uint8_t *width);
+const symbol_t *ptx_find_symbol(const decoder_t *d, const token_t *t);
+void ptx_add_symbol(decoder_t *d, symbol_t s);
+/* Reports a name that is not known; false. */
+bool ptx_unknown(decoder_t *d, const token_t *t);
+/* The offset of n bytes that are appended to *bytes. */
+uint64_t ptx_place(size_t *bytes, size_t align, size_t n);
 #endif
