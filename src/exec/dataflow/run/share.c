@@ -18,7 +18,7 @@
 enum {
     LOOKS_PER_CLOCK = 16,
     LOOK_AROUND_NS = 20000, /* a costly node: after each there is time to look at other runs */
-    IDLE_NS = DTP_WITH_SPINNING ? 2000 : 0,
+    SEARCH_NS = DTP_WITH_SPINNING ? 2000 : 0,
     MAX_TAKE = 32,
     WAIT_SPIN_NS = DTP_WITH_SPINNING ? 20000 : 0,
     SPINS_PER_LOOK = 16,
@@ -276,13 +276,13 @@ static void invite(dtp_dataflow_worker_t *w, int64_t est_ns) {
 
 /* ---- Joiners ----------------------------------------------------------------------------------------- */
 
-/* Looks for tasks for at most IDLE_NS. */
+/* Looks for tasks for at most SEARCH_NS. */
 static bool look_for_tasks(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
     if (dtp_dataflow_take(w)) return true;
     DTP_ADD(&s->searching, 1, relaxed);
     bool found = false;
-    int64_t until = dtp_ticks() + dtp_ticks_of_ns(IDLE_NS);
+    int64_t until = dtp_ticks() + dtp_ticks_of_ns(SEARCH_NS);
     for (int i = 1;; ++i) {
         if (DTP_LOAD(&s->finished, relaxed) || DTP_LOAD(&s->wide, relaxed)) break;
         if ((found = dtp_dataflow_take(w))) break;
