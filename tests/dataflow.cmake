@@ -40,7 +40,7 @@ endif()
 file(GLOB_RECURSE flow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exec/dataflow/*.c)
 list(APPEND flow_sources ${PROJECT_SOURCE_DIR}/src/threading/loops/crew.c ${dataflow_programs}
   ${CMAKE_CURRENT_LIST_DIR}/support/watchdog.c ${CMAKE_CURRENT_LIST_DIR}/exec/dataflow/dataflow_stress.c)
-set(rules 9_6A 9_6C TOGETHER)
+set(rules 9_6A 9_6C TOGETHER LATER)
 set(seconds 4)
 if(DNNL_TP_SANITIZE) # whatever they find in a broken engine is no news
   set(rules)
@@ -51,7 +51,8 @@ foreach(rule IN ITEMS "" ${rules})
   string(REGEX REPLACE "_$" "" target ${target})
   add_executable(${target} ${flow_sources})
   target_link_libraries(${target} PRIVATE dnnl_tp_dataflow_alone dnnl_tp_build_flags)
-  target_compile_definitions(${target} PRIVATE DTP_PREEMPT_FN=dataflow_preempt DTP_DATAFLOW_COSTLY_NS=100)
+  target_compile_definitions(${target} PRIVATE DTP_PREEMPT_FN=dataflow_preempt DTP_DATAFLOW_COSTLY_NS=100
+    DTP_DATAFLOW_LATER_NS=1000000)
   if(rule)
     target_compile_definitions(${target} PRIVATE DTP_BREAK_${rule})
     add_test(NAME exec_${target} COMMAND ${target} --broken 200000 1 10)

@@ -99,6 +99,7 @@ const dtp_dataflow_region_t *dtp_dataflow_learn_init(dtp_dataflow_state_t *s, ch
 void dtp_dataflow_set_mean(dtp_dataflow_state_t *s, double ns) {
     s->mean_ns = ns;
     s->eager = ns >= DTP_DATAFLOW_EAGER_NS;
+    s->later = ns < DTP_DATAFLOW_LATER_NS;
     s->fuel = DTP_DATAFLOW_FUEL;
     if (ns * DTP_DATAFLOW_FUEL > DTP_DATAFLOW_LOOK_NS) s->fuel = (uint32_t)(DTP_DATAFLOW_LOOK_NS / ns) + 1;
 }

@@ -19,6 +19,9 @@
 #ifndef DTP_DATAFLOW_FEW_QUEUES /* tests: few, so that small crews mark theirs */
 #define DTP_DATAFLOW_FEW_QUEUES 16
 #endif
+#ifndef DTP_DATAFLOW_LATER_NS /* tests: much, so that arrivals are always kept */
+#define DTP_DATAFLOW_LATER_NS 500
+#endif
 enum {
     DTP_DATAFLOW_LIFO = 4096,       /* private tasks, at least; more spill into a list */
     DTP_DATAFLOW_LIFO_MORE = 16384, /* of programs with more nodes than that */
@@ -27,6 +30,7 @@ enum {
     DTP_DATAFLOW_LOOK_NS = 2000,
     DTP_DATAFLOW_SHARE_NS = 1000, /* a surplus worth giving away */
     DTP_DATAFLOW_EAGER_NS = 60,
+    DTP_DATAFLOW_LATER = 64,   /* arrivals that a worker keeps, at most */
     DTP_DATAFLOW_TRIALS = 3,   /* shared runs that show whether threads are worth it again */
     DTP_DATAFLOW_CHEAP_NS = 40 /* nodes that were found to take less are not given away */
 };
@@ -104,6 +108,7 @@ struct dtp_dataflow_state {
     uint32_t fuel;
     double mean_ns; /* of nodes, as estimated or learned */
     bool eager;     /* nodes take so long that a second look comes soon */
+    bool later;     /* so short that arrivals are made together */
     dtp_crew_t crew;
     dtp_dataflow_learn_t learn;
     /* blocking.c; under the crew's lock but for the first. */

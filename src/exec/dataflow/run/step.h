@@ -307,6 +307,14 @@ STEP bool is_plain(const dtp_dataflow_node_t *nodes, uint64_t task) {
     return !(task >> DTP_DATAFLOW_NODE_BITS) && !(nodes[task].bits & DTP_FN_SLOW);
 }
 
+/* Must arrivals that are kept be made before this task? */
+STEP bool is_another(const dtp_dataflow_node_t *nodes, uint64_t task) {
+#ifdef DTP_BREAK_LATER
+    return false;
+#endif
+    return !is_plain(nodes, task);
+}
+
 /* And has it this edge only? */
 STEP bool has_edge(const dtp_dataflow_node_t *nodes, const uint32_t *edges, uint64_t task, uint32_t edge) {
     if (!is_plain(nodes, task)) return false;
@@ -324,6 +332,27 @@ static __attribute__((noinline)) void give_tokens(dtp_dataflow_worker_t *w, dtp_
     complete(w, instance, 0, true);
 }
 
+/* Arrivals that a worker keeps (dataflow.h). */
+typedef struct {
+    uint32_t n, edge[DTP_DATAFLOW_LATER];
+} later_t;
+
+/* The edges of a node that has ended: a task with no other predecessor is ready at once, the other arrivals come later. */
+STEP uint64_t *keep(later_t *later, uint64_t *top, uint64_t tag, const uint32_t *edge, uint32_t n) {
+    for (const uint32_t *end = edge + n; edge < end; ++edge) {
+        if (*edge & DTP_DATAFLOW_DIRECT) *top++ = tag | (*edge & ~DTP_DATAFLOW_DIRECT);
+        else later->edge[later->n++] = *edge;
+    }
+    return top;
+}
+
+static __attribute__((noinline)) void arrive_now(dtp_dataflow_worker_t *w, uint64_t tag,
+                                                 DTP_ATOMIC(uint8_t) * count, later_t *later) {
+    dtp_dataflow_room(w, later->n);
+    w->top = arrive_list(w->top, tag, count, later->edge, later->n, true);
+    later->n = 0;
+}
+
 /* Runs what is in the LIFO, until nothing is left (true) or a look at rare things (dtp_dataflow_look) says so. */
 STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
     dtp_dataflow_state_t *s = w->state;
@@ -339,7 +368,15 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
     bool flat = false; /* the instance's region is, and the run is shared */
     /* Of nodes that have ended: arrivals at the successor of the next task, tokens of sinks. */
     uint32_t owed = 0, tokens = 0;
+    later_t later;
+    later.n = 0;
     for (;;) {
+        if (shared && later.n && !owed &&
+            (top == w->lifo || is_another(nodes, top[-1] ^ tag) || DTP_LOAD(&s->searching, relaxed))) {
+            w->top = top;
+            arrive_now(w, tag, count, &later);
+            top = w->top;
+        }
         if (shared && tokens && (top == w->lifo || !is_plain(nodes, top[-1] ^ tag))) {
             w->top = top;
             give_tokens(w, instance, tokens);
@@ -401,6 +438,16 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
                         owed = 0;
                     }
                 }
+            } else if (shared && flat && s->later && n <= DTP_DATAFLOW_LATER / 2 &&
+                       n <= (size_t)(w->limit - top)) {
+                if (later.n + n > DTP_DATAFLOW_LATER) {
+                    w->top = top;
+                    arrive_now(w, tag, count, &later);
+                    top = w->top;
+                    dtp_dataflow_room(w, n);
+                    top = w->top;
+                }
+                top = keep(&later, top, tag, edges + from, n);
             } else if (DTP_LIKELY(n <= (size_t)(w->limit - top))) {
                 top = arrive_list(top, tag, count, edges + from, n, shared);
             } else {
@@ -422,6 +469,7 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
         }
         if (DTP_UNLIKELY(--w->fuel == 0)) {
             w->top = top;
+            if (shared && later.n) arrive_now(w, tag, count, &later);
             if (shared && tokens) {
                 give_tokens(w, instance, tokens);
                 tokens = 0;
