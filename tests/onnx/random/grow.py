@@ -56,7 +56,7 @@ class Grower:
         self.r = np.random.default_rng(seed)
         self.nodes, self.values, self.inputs, self.constants, self.exact = [], {}, {}, {}, set()
         self.count = 0
-        self.opset = self.pick([OPSET] * 5 + [11, 12, 13, 17, 21, 22])
+        self.opset = self.pick([OPSET] * 5 + [9, 11, 12, 13, 17, 21, 22])
         self.special = self.r.random() < .08  # NaN and infinities in part of the data
         self.extent = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17] + [0] * (self.r.random() < .1) + [
             15, 31, 33, 64, 65, 100] * (self.r.random() < .2)
@@ -336,9 +336,9 @@ class Grower:
         else:
             axes = [int(q) for q in self.r.permutation(n + (op == "Unsqueeze"))[:self.pick([1, 1, 2])]]
             axes = [q - (n + len(axes) if op == "Unsqueeze" else n) * (self.r.random() < .3) for q in axes]
-            if self.opset < 13:
+            if axes and self.opset < 13:
                 self.node(op, [v], axes=axes)
-            else:
+            elif axes:
                 self.node(op, [v, self.fixed(axes)] if op == "Unsqueeze" or self.r.random() < .8 else [v])
 
     def op_concat(self, v, a, s, n):
