@@ -53,20 +53,26 @@ static const char *kept(check_t *c, const char *s) {
     return copy ? strcpy(copy, s) : "";
 }
 
+/* Functions that call each other twice have more nodes than an int counts. */
+static int sum(int a, int b) {
+    enum { MANY = 1000000 };
+    return a + b < MANY ? a + b : MANY;
+}
+
 static void add(list_t *l, const problem_t *p) {
     for (int i = 0; i < l->n; ++i) {
         problem_t *q = &l->at[i];
         if (q->status != p->status || !is(q->why, p->why) || !is(text(q->op), text(p->op))) continue;
-        q->count += p->count;
+        q->count = sum(q->count, p->count);
         return;
     }
     if (l->n < MOST) l->at[l->n++] = *p;
-    else l->left_out += p->count;
+    else l->left_out = sum(l->left_out, p->count);
 }
 
 static void add_all(list_t *to, const list_t *from) {
     for (int i = 0; i < from->n; ++i) add(to, &from->at[i]);
-    to->left_out += from->left_out;
+    to->left_out = sum(to->left_out, from->left_out);
 }
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------- */
@@ -229,7 +235,7 @@ static dnnl_tp_status_t refuse(const list_t *l) {
             if (told[k] || !is(l->at[k].why, why)) continue;
             told[k] = true;
             if (tell(all, &n, end, any ? ", " : i ? "; " : "", &l->at[k], width)) any = true;
-            else left_out += l->at[k].count;
+            else left_out = sum(left_out, l->at[k].count);
         }
         if (any) n += (size_t)snprintf(all + n, sizeof all - n, ": %s", why);
     }

@@ -134,9 +134,10 @@ static void test_bodies(void **state) {
            "onnx: node 'inside' (Foo): this operator is not implemented in version 17");
 }
 
-/* A function of the domain "mine" that consists of one node, of its domain. */
-static void put_function(bytes_t *m, const char *name, const char *op, const char *domain) {
-    bytes_t f = {.n = 0}, n = {.n = 0}, o = {.n = 0};
+/* A function of the domain "mine" that consists of `nodes` nodes, of a domain. */
+static void put_functions(bytes_t *m, const char *name, const char *op, const char *domain, int nodes) {
+    static bytes_t f, n, o;
+    f.n = n.n = o.n = 0;
     put_text(&f, 1, name);
     put_text(&f, 4, "a");
     put_text(&f, 5, "b");
@@ -145,11 +146,15 @@ static void put_function(bytes_t *m, const char *name, const char *op, const cha
     put_text(&n, N_OP, op);
     put_text(&n, N_NAME, name);
     put_text(&n, N_DOMAIN, domain);
-    put_message(&f, 7, &n);
+    for (int i = 0; i < nodes; ++i) put_message(&f, 7, &n);
     put_int(&o, 2, 16);
     put_message(&f, 9, &o);
     put_text(&f, 10, "mine");
     put_message(m, M_FUNCTION, &f);
+}
+
+static void put_function(bytes_t *m, const char *name, const char *op, const char *domain) {
+    put_functions(m, name, op, domain, 1);
 }
 
 static void test_functions(void **state) {
@@ -171,7 +176,7 @@ static void test_functions(void **state) {
     put_function(&m, "Calls", "Bad", "mine");
     closed(&m, NULL, dnnl_tp_unimplemented,
            "onnx: node 'Bad' (Foo) and 2 more: this operator is not implemented in version 16");
-    /* Each calls the next one twice; functions that call themselves are refused when a graph is made. */
+    /* Each calls the next one; functions that call themselves are refused when a graph is made. */
     g.n = 0;
     put_ends(&g);
     put_foreign(&g, "F0", "mine", "call", "y");
@@ -183,6 +188,17 @@ static void test_functions(void **state) {
         put_function(&m, name, next, "mine");
     }
     opens(&m);
+    /* Each calls the next one twice: 2^60 nodes that cannot run. */
+    put_model(&m, &g, 8, 17);
+    for (int i = 0; i < 60; ++i) {
+        char name[16], next[16];
+        (void)snprintf(name, sizeof name, "F%d", i);
+        (void)snprintf(next, sizeof next, "F%d", i + 1);
+        put_functions(&m, name, next, "mine", 2);
+    }
+    put_function(&m, "F60", "Foo", "");
+    closed(&m, NULL, dnnl_tp_unimplemented,
+           "onnx: node 'F60' (Foo) and 999999 more: this operator is not implemented in version 16");
 }
 
 /* Sources of one type that no implementation takes are legal; of two types they are wrong. */
