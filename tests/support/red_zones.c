@@ -23,19 +23,19 @@ typedef struct {
     int scope;        /* whose instance it lies in; OF_SLOT: a participant's local buffers */
     size_t at, bytes; /* the buffer: what lies around it is gap */
     const char *name; /* of the operator that writes it first */
-    int next;         /* 1 + the next zone with the same last reader */
+    int next[2];      /* of the lists below */
 } zone_t;
 
 struct dtp_zones {
     int n;
     zone_t *zone;
-    int *read_last; /* by step, then by slice group: 1 + the first zone that nothing reads
-                       afterwards */
+    /* By step, then by slice group: 1 + the first zone that nothing reads afterwards. [0]: in any
+     * order of steps, because nothing else reads it; [1]: in their own order, as the plan has it. */
+    int *dies[2];
     const char *_Atomic found;
 };
 
-/* ---- The table
- * --------------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 /* The step (or nsteps + slice group) that alone reads each buffer, in the order of every run;
  * SEVERAL: nobody knows. */
@@ -70,9 +70,10 @@ void dtp_zones_plan(dtp_exec_t *e, const dtp_lower_t *l) {
     for (int g = 0; g < e->nslice_groups; ++g) packed |= e->slice_groups[g].seqs > 0;
     if (!z || !reader) return;
     z->zone = dtp_arena_alloc(&e->arena, sizeof *z->zone * (size_t)(l->nbufs + 1));
-    z->read_last = dtp_arena_alloc(&e->arena, sizeof *z->read_last *
-                                                  (size_t)(e->nsteps + e->nslice_groups + 1));
-    if (!z->zone || !z->read_last) return;
+    for (int k = 0; k < 2; ++k)
+        z->dies[k] = dtp_arena_alloc(&e->arena, sizeof **z->dies *
+                                                    (size_t)(e->nsteps + e->nslice_groups + 1));
+    if (!z->zone || !z->dies[0] || !z->dies[1]) return;
     find_readers(e, l, reader);
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
@@ -86,17 +87,20 @@ void dtp_zones_plan(dtp_exec_t *e, const dtp_lower_t *l) {
                                  .at = (size_t)buf->offset,
                                  .bytes = bytes,
                                  .name = e->steps[buf->first].name};
-        if (!local && ends_with(e, buf, reader[b])) {
-            z->zone[z->n].next = z->read_last[reader[b]];
-            z->read_last[reader[b]] = z->n + 1;
+        const int group = l->steps[buf->last]->slice_group;
+        const int by[2] = {ends_with(e, buf, reader[b]) ? reader[b] : NOBODY,
+                           group < 0 ? buf->last : e->nsteps + group};
+        for (int k = 0; k < 2; ++k) {
+            if (local || by[k] < 0) continue;
+            z->zone[z->n].next[k] = z->dies[k][by[k]];
+            z->dies[k][by[k]] = z->n + 1;
         }
         ++z->n;
     }
     e->zones = z;
 }
 
-/* ---- Memory
- * ------------------------------------------------------------------------------------------ */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static void fill(char *p, size_t bytes) {
     for (; bytes && (uintptr_t)p % sizeof poison; --bytes, ++p)
@@ -149,8 +153,7 @@ static void check(struct dtp_zones *zones, const zone_t *z, char *p) {
         atomic_store(&zones->found, z->name);
 }
 
-/* ---- Runs
- * -------------------------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 static size_t bytes_of(const dtp_exec_t *e, int scope) {
     return scope ? e->scopes[scope].bytes : e->memory_bytes;
@@ -194,10 +197,16 @@ void dtp_zones_report(dtp_run_ctx_t *ctx) {
                      "red zone: something wrote beside the result of operator '%s'", name);
 }
 
-void dtp_zones_after(const dtp_exec_t *e, int done, void *const *bases) {
-    for (int i = e->zones ? e->zones->read_last[done] : 0; i; i = e->zones->zone[i - 1].next) {
+void dtp_zones_after(const dtp_exec_t *e, int done, void *const *bases, int nstages) {
+    const int k = nstages == e->nstages;
+    const int step = done < e->nsteps ? done : e->slice_groups[done - e->nsteps].first_step;
+    for (int i = e->zones ? e->zones->dies[k][done] : 0, next; i; i = next) {
         const zone_t *z = &e->zones->zone[i - 1];
-        char *p = (char *)bases[DTP_BASE_INSTANCE] + z->at;
+        void *const *of = bases;
+        for (int s = e->steps[step].scope; s != z->scope; s = e->scopes[s].parent)
+            of = of[DTP_BASE_UP];
+        char *p = (char *)of[DTP_BASE_INSTANCE] + z->at;
+        next = z->next[k];
         fill(p, z->bytes);
         if (z->scope == 0) FORBID(p, z->bytes); /* others are written in the next iteration */
     }

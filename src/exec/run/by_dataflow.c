@@ -28,7 +28,7 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const dtp_dataflow_
     where.slot = at->slot;
     if (item->kind == DTP_STAGE_STEP) {
         (void)dtp_run_step(f->run, &e->steps[item->index], &where);
-        DTP_ZONES(after(e, item->index, bases));
+        DTP_ZONES(after(e, item->index, bases, 0));
     } else {
         dtp_run_stages(f->run, item->index, item->other, &where);
     }

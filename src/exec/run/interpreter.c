@@ -80,6 +80,7 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
                 plain ? !dtp_run_failed(ctx) && dtp_call_host(ctx, e->infos, st, bases, dtp_stop_word(ctx))
                       : dtp_run_host(ctx, st, bases, where->slot, dtp_stop_word(ctx));
             if (DTP_UNLIKELY(!ok)) goto out;
+            DTP_ZONES(after(e, st->step, bases, end - first));
             ++st;
             continue;
         }
@@ -87,13 +88,13 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
         switch (st->kind) {
         case DTP_STAGE_STEP:
             if (!dtp_run_step(ctx, step, where)) goto out;
-            DTP_ZONES(after(e, st->index, bases));
+            DTP_ZONES(after(e, st->index, bases, end - first));
             ++st;
             break;
         case DTP_STAGE_SLICE_GROUP:
             dtp_run_slice_group(ctx, &e->slice_groups[st->index], where);
             if (dtp_run_failed(ctx)) goto out;
-            DTP_ZONES(after(e, e->nsteps + st->index, bases));
+            DTP_ZONES(after(e, e->nsteps + st->index, bases, end - first));
             ++st;
             break;
         case DTP_STAGE_IF:
@@ -104,6 +105,7 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
         case DTP_STAGE_JUMP: st = stages + st->other; break;
         case DTP_STAGE_WHILE:
             where->bases = bases = enter_loop(&e->scopes[step->scope], bases);
+            DTP_ZONES(after(e, st->index, bases, end - first));
             ++st;
             break;
         case DTP_STAGE_NEXT:

@@ -158,7 +158,7 @@ static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t
         *a =
             (dnnl_tp_host_arg_t){infos[p->value], (void *)((uintptr_t)bases[p->base] + (uintptr_t)p->offset)};
     dnnl_tp_status_t status = h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);
-    DTP_ZONES(after(ctx->exec, h->step, bases));
+    DTP_ZONES(after(ctx->exec, h->step, bases, 0));
     if (DTP_LIKELY(status == dnnl_tp_success)) return true;
     dtp_run_host_failed(ctx, h, status);
     return false;

@@ -22,8 +22,9 @@ void dtp_zones_begin(const dtp_exec_t *exec, int scope, char *memory);
 void dtp_zones_end(const dtp_exec_t *exec, int scope, char *memory);
 /* Fails the run if the end of it, or of a call, found something. */
 void dtp_zones_report(struct dtp_run_ctx *ctx);
-/* Step number `done` is done by all threads, or so is slice group number done - exec->nsteps. */
-void dtp_zones_after(const dtp_exec_t *exec, int done, void *const *bases);
+/* Step number `done` is done by all threads, or so is slice group number done - exec->nsteps; bases
+ * are those of its scope. nstages: so many are done one after another. */
+void dtp_zones_after(const dtp_exec_t *exec, int done, void *const *bases, int nstages);
 #else
 #define DTP_ZONES(call) ((void)0)
 enum { DTP_ZONE_GAP = 0 };

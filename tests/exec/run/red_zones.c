@@ -105,8 +105,7 @@ static dnnl_tp_status_t run(place_t place, host_t *fn, void *arg, unsigned flags
     return status;
 }
 
-/* ---- Tests
- * ------------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void test_writes_beside(void **state) {
     (void)state;
