@@ -207,6 +207,7 @@ void dtp_zones_after(const dtp_exec_t *e, int done, void *const *bases, int nsta
             of = of[DTP_BASE_UP];
         char *p = (char *)of[DTP_BASE_INSTANCE] + z->at;
         next = z->next[k];
+        ALLOW(p, z->bytes); /* closures come twice */
         fill(p, z->bytes);
         if (z->scope == 0) FORBID(p, z->bytes); /* others are written in the next iteration */
     }
