@@ -7,10 +7,10 @@
 
 DTP_DEVICE float none_of(int combine) {
     const float infinity = __int_as_float(0x7f800000);
-    return combine == DTP_COMBINE_SUM                                      ? 0.f
-           : combine == DTP_COMBINE_MUL                                    ? 1.f
+    return combine == DTP_COMBINE_SUM                                     ? 0.f
+           : combine == DTP_COMBINE_MUL                                   ? 1.f
            : combine == DTP_COMBINE_MAX || combine == DTP_COMBINE_MAXIMUM ? -infinity
-                                                                           : infinity;
+                                                                          : infinity;
 }
 DTP_DEVICE float combine(int how, float x, float y) {
     return how == DTP_COMBINE_SUM       ? x + y
