@@ -82,9 +82,10 @@
  *   - the arrival of a node with one successor waits if the next task has that successor, too, and no other:
  *     the successor waits for that task anyway. That task is executed at once, by the same worker: nothing
  *     comes between (a look comes after the last one), and what is given away is the LIFO's other end.
- *   - where nodes are short (DTP_DATAFLOW_LATER_NS on the average) the arrivals of nodes with several successors wait,
- *     DTP_DATAFLOW_LATER at most: counters of neighbours share a line, which then comes once for several nodes. They are made
- *     where tokens are given, and as soon as a thread looks for tasks.
+ *   - where the root's nodes are short (DTP_DATAFLOW_LATER_NS on average), the arrivals of its nodes
+ *     with several successors wait, DTP_DATAFLOW_LATER at most. Counters of neighbours share a line,
+ *     which then comes once for several nodes. They are made where tokens are given, and as soon as
+ *     a thread looks for tasks. Not in timed runs, whose nodes may take longer than is known.
  * One operation for n arrivals releases what all n nodes wrote, because one thread executed them all.
  *
  * Pending nodes. A node may be complete later than its exec returns (dataflow/run/pending.c): whoever met it goes on,

@@ -99,7 +99,7 @@ const dtp_dataflow_region_t *dtp_dataflow_learn_init(dtp_dataflow_state_t *s, ch
 void dtp_dataflow_set_mean(dtp_dataflow_state_t *s, double ns) {
     s->mean_ns = ns;
     s->eager = ns >= DTP_DATAFLOW_EAGER_NS;
-    s->later = ns < DTP_DATAFLOW_LATER_NS;
+    s->later = ns < DTP_DATAFLOW_LATER_NS && !s->learn.timed;
     s->fuel = DTP_DATAFLOW_FUEL;
     if (ns * DTP_DATAFLOW_FUEL > DTP_DATAFLOW_LOOK_NS) s->fuel = (uint32_t)(DTP_DATAFLOW_LOOK_NS / ns) + 1;
 }
@@ -168,6 +168,7 @@ void dtp_dataflow_learn_begin(dtp_dataflow_state_t *s) {
     w->n_timed = 0;
     if (k->runs++) dtp_dataflow_set_mean(s, k->mean_ns);
     if (!k->timed) return;
+    s->later = false; /* a node may take much longer than it did */
     DTP_STORE(&k->jumped, false, relaxed);
     s->exec = timed;
     s->exec_ctx = s;

@@ -365,7 +365,8 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
     const dtp_dataflow_node_t *nodes = NULL;
     const uint32_t *edges = NULL;
     DTP_ATOMIC(uint8_t) *count = NULL;
-    bool flat = false; /* the instance's region is, and the run is shared */
+    bool flat = false;  /* the instance's region is, and the run is shared */
+    bool keeps = false; /* its arrivals: what the nodes of the root cost is known */
     /* Of nodes that have ended: arrivals at the successor of the next task, tokens of sinks. */
     uint32_t owed = 0, tokens = 0;
     later_t later;
@@ -403,6 +404,7 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
             edges = r->edges;
             count = dtp_dataflow_count(r, instance);
             flat = shared && dtp_dataflow_is_flat(r);
+            keeps = flat && s->later && r->kind == DTP_DATAFLOW_IS_ROOT;
         }
         const dtp_dataflow_node_t *node = &nodes[id];
         if (DTP_UNLIKELY(node->bits & DTP_FN_SLOW)) {
@@ -438,8 +440,7 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
                         owed = 0;
                     }
                 }
-            } else if (shared && flat && s->later && n <= DTP_DATAFLOW_LATER / 2 &&
-                       n <= (size_t)(w->limit - top)) {
+            } else if (shared && keeps && n <= DTP_DATAFLOW_LATER / 2 && n <= (size_t)(w->limit - top)) {
                 if (later.n + n > DTP_DATAFLOW_LATER) {
                     w->top = top;
                     arrive_now(w, tag, count, &later);
