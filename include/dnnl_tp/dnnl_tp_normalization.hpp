@@ -104,12 +104,6 @@ class lrn_forward : public primitive {
         }
         /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
-        /** Size of the neighbourhood. */
-        memory::dim get_local_size() const {
-            return query<memory::dim>(dnnl_tp_query_local_size_s64);
-        }
-        /** k of the formula. */
-        float get_k() const { return query<float>(dnnl_tp_query_k_f32); }
     };
     /** Owns nothing. */
     lrn_forward() noexcept = default;

@@ -88,6 +88,18 @@ class primitive_desc_base
     }
     /** Descriptor of a destination. */
     memory_desc dst_desc(int index = 0) const { return query_md(dnnl_tp_query_dst_md, index); }
+    /** Descriptor of a gradient of a source: empty. */
+    memory_desc diff_src_desc(int index = 0) const {
+        return query_md(dnnl_tp_query_diff_src_md, index);
+    }
+    /** Descriptor of a gradient of the weights: empty. */
+    memory_desc diff_weights_desc(int index = 0) const {
+        return query_md(dnnl_tp_query_diff_weights_md, index);
+    }
+    /** Descriptor of a gradient of a destination: empty. */
+    memory_desc diff_dst_desc(int index = 0) const {
+        return query_md(dnnl_tp_query_diff_dst_md, index);
+    }
     /** Descriptor of the workspace. */
     memory_desc workspace_desc() const { return query_md(dnnl_tp_query_workspace_md); }
     /** Descriptor of the scratch in user mode. */
@@ -112,6 +124,30 @@ class primitive_desc_base
     float get_epsilon() const { return query_or(dnnl_tp_query_epsilon_f32, 0.f); }
     /** p of a reduction. */
     float get_p() const { return query_or(dnnl_tp_query_p_f32, 0.f); }
+    /** k of an lrn. */
+    float get_k() const { return query_or(dnnl_tp_query_k_f32, 0.f); }
+    /** Size of the neighbourhood of an lrn. */
+    std::int64_t get_local_size() const {
+        return query_or(dnnl_tp_query_local_size_s64, std::int64_t{0});
+    }
+    /** Flags of a normalization, as a number or as T. */
+    template <typename T = unsigned> T get_flags() const {
+        return static_cast<T>(query_or(dnnl_tp_query_flags, 0u));
+    }
+    /** Cell of a recurrent network: no kind has one. */
+    algorithm get_cell_kind() const {
+        return static_cast<algorithm>(query_or(dnnl_tp_query_cell_kind, dnnl_tp_alg_kind_undef));
+    }
+    /** Activation of a recurrent network: no kind has one. */
+    algorithm get_activation_kind() const {
+        return static_cast<algorithm>(
+            query_or(dnnl_tp_query_activation_kind, dnnl_tp_alg_kind_undef));
+    }
+    /** Direction of a recurrent network: no kind has one. */
+    rnn_direction get_direction() const {
+        return static_cast<rnn_direction>(
+            query_or(dnnl_tp_query_direction, dnnl_tp_rnn_direction_undef));
+    }
     /** Axis of a softmax, shuffle or concat. */
     int get_axis() const { return query_or(dnnl_tp_query_axis_s32, -1); }
     /** Strides of a window, by spatial dimension. */

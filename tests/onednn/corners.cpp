@@ -121,6 +121,11 @@ void queries(const engine &eng) {
     REQUIRE(pd.get_strides().empty() && pd.get_padding_l().empty() && pd.get_kernel().empty() && pd.get_factors().empty());
     REQUIRE(pd.get_alpha() == 0.f && pd.get_epsilon() == 0.f && pd.get_axis() == -1 && pd.get_group_size() == 0);
     REQUIRE(pd.get_algorithm() == algorithm::undef && pd.get_prop_kind() == prop_kind::undef);
+    REQUIRE(pd.get_k() == 0.f && pd.get_p() == 0.f && pd.get_local_size() == 0 && pd.get_flags() == 0);
+    REQUIRE(pd.get_cell_kind() == algorithm::undef && pd.get_activation_kind() == algorithm::undef);
+    REQUIRE(pd.get_direction() == rnn_direction::undef);
+    REQUIRE(pd.diff_src_desc() == memory::desc() && pd.diff_weights_desc(0) == memory::desc());
+    REQUIRE(pd.diff_dst_desc() == memory::desc() && pd.workspace_desc() == memory::desc());
 
     const memory::desc n({2, 4, 5, 8}, dt::f32, tag::abcd);
     const layer_normalization_forward::primitive_desc ln(eng, prop_kind::forward_inference, n, n, 1e-5f, normalization_flags::use_shift);
@@ -180,6 +185,50 @@ void names(const engine &eng) {
     REQUIRE(static_cast<unsigned>(cpu_isa::avx512_core_amx_fp16) == 0x1fef && static_cast<unsigned>(cpu_isa::avx) == 3);
 }
 
+// What both libraries refuse, with one status: the table of doc/porting.md.
+void statuses(const engine &eng) {
+    const memory::desc src({2, 3}, dt::f32, tag::ab), wei({5, 3}, dt::f32, tag::ab), mat({3, 5}, dt::f32, tag::ab),
+        dst({2, 5}, dt::f32, tag::ab), row({1, 5}, dt::f32, tag::ab), list({5}, dt::f32, tag::a);
+    const auto inner = [&](const memory::desc &bias) {
+        inner_product_forward::primitive_desc(eng, prop_kind::forward_inference, src, wei, bias, dst);
+    };
+    const auto product = [&](const memory::desc &bias) { matmul::primitive_desc(eng, src, mat, bias, dst); };
+    const memory::desc image({1, 4, 5, 5}, dt::f32, tag::nchw), taps({5, 4, 3, 3}, dt::f32, tag::oihw),
+        less({1, 5, 3, 3}, dt::f32, tag::nchw), more({1, 5, 7, 7}, dt::f32, tag::nchw);
+    const auto conv = [&](const memory::desc &bias) {
+        convolution_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::convolution_direct, image, taps,
+                                            bias, less, {1, 1}, {0, 0}, {0, 0});
+    };
+    const auto deconv = [&](const memory::desc &bias) {
+        deconvolution_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::deconvolution_direct, image,
+                                              taps, bias, more, {1, 1}, {0, 0}, {0, 0});
+    };
+    inner(list), conv(list), deconv(list), product(row);
+    REQUIRE(refuses([&] { inner(row); }, dnnl_invalid_arguments) && refuses([&] { conv(row); }, dnnl_invalid_arguments));
+    REQUIRE(refuses([&] { deconv(row); }, dnnl_invalid_arguments) && refuses([&] { product(list); }, dnnl_invalid_arguments));
+
+    const memory::desc open({DNNL_RUNTIME_DIM_VAL, 3}, dt::f32, tag::ab);
+    REQUIRE(refuses([&] { softmax_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::softmax_accurate,
+                                                          open, open, 1); }, dnnl_unimplemented));
+    REQUIRE(refuses([&] { open.reshape({3, 2}); }, dnnl_invalid_arguments));
+    primitive_attr attr;
+    REQUIRE(refuses([&] { attr.set_scales_mask(DNNL_ARG_SRC, -1); }, dnnl_invalid_arguments));
+    attr.set_scales_mask(DNNL_ARG_SRC, 0);
+    REQUIRE(refuses([&] { eltwise_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::eltwise_relu, src,
+                                                          src, 0.f, 0.f, attr); }, dnnl_unimplemented));
+    post_ops ops;
+    for (int i = 0; i < 32; ++i) ops.append_sum(1.f);
+    REQUIRE(refuses([&] { ops.append_sum(1.f); }, dnnl_out_of_memory));
+    const reorder::primitive_desc copy(eng, src, eng, src);
+    REQUIRE(dnnl_primitive_desc_next_impl(copy.get()) == dnnl_last_impl_reached);
+    const matmul::primitive_desc pd(eng, src, mat, dst);
+    const memory a(src, eng), b(mat, eng), c(dst, eng);
+    stream s(eng), apart(engine(engine::kind::cpu, 0));
+    REQUIRE(refuses([&] { matmul(pd).execute(s, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}}); }, dnnl_invalid_arguments));
+    REQUIRE(refuses([&] { matmul(pd).execute(apart, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}}); },
+                    dnnl_invalid_arguments));
+}
+
 // Numbers of kinds that a library need not have, and a post-operation that it need not take.
 void names_of_other_kinds(const engine &eng) {
     const int numbers[][2] = {{DNNL_ARG_DIFF_SRC, 129},        {DNNL_ARG_DIFF_SRC_0, 129},      {DNNL_ARG_DIFF_SRC_ITER, 130},
@@ -228,6 +277,7 @@ int main() {
         queries(eng);
         handles(eng);
         names(eng);
+        statuses(eng);
         names_of_other_kinds(eng);
         return 0;
     } catch (const std::exception &e) {
