@@ -196,6 +196,30 @@ static void test_special_values(void **state) {
     runs(&m, NULL, NULL, (const float[]){3, NAN, 1, 2}, (const float[]){1, 2, 3}, 3);
 }
 
+/* A slice backward from in front of the first element: the standard moves its start onto that one. */
+static void test_slice_backward(void **state) {
+    (void)state;
+    static bytes_t m;
+    static const int64_t one[1] = {1}, start[1] = {-9}, end[1] = {-1000000}, axis[1] = {0}, step[1] = {-1};
+    const struct {
+        const char *name;
+        const int64_t *data;
+    } in[] = {{"starts", start}, {"ends", end}, {"axes", axis}, {"steps", step}};
+    bytes_t g = {.n = 0}, n = {.n = 0};
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, one);
+    put_text(&n, N_INPUT, "x");
+    for (size_t i = 0; i < sizeof in / sizeof *in; ++i) {
+        put_raw(&g, in[i].name, INT64, 1, one, in[i].data, sizeof(int64_t));
+        put_text(&n, N_INPUT, in[i].name);
+    }
+    put_text(&n, N_OUTPUT, "y");
+    put_text(&n, N_OP, "Slice");
+    put_message(&g, G_NODE, &n);
+    put_model(&m, &g, 8, 17);
+    runs(&m, NULL, NULL, (const float[]){5, 6, 7, 8}, (const float[]){5}, 1);
+}
+
 /* A function of the model, called with an overload that Debian's onnx.proto does not know. */
 static void test_functions(void **state) {
     (void)state;
@@ -576,7 +600,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions),      cmocka_unit_test(test_runs),
         cmocka_unit_test(test_weights),        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_special_values), cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_special_values), cmocka_unit_test(test_slice_backward), cmocka_unit_test(test_functions),
         cmocka_unit_test(test_versions),       cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_attributes),     cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_truncated),      cmocka_unit_test(test_bytes),
