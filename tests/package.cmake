@@ -48,7 +48,8 @@ set_tests_properties(package_install package_deb package_cross PROPERTIES COST 3
 add_test(NAME package_results COMMAND python3 ${PROJECT_SOURCE_DIR}/scripts/results check)
 set_tests_properties(package_results PROPERTIES LABELS quick)
 add_test(NAME package_names COMMAND python3 ${package_dir}/names.py ${PROJECT_SOURCE_DIR})
-set_tests_properties(package_names PROPERTIES LABELS quick SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+add_test(NAME package_format COMMAND ${PROJECT_SOURCE_DIR}/scripts/format --check)
+set_tests_properties(package_names package_format PROPERTIES LABELS quick SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 add_test(NAME package_hooks COMMAND python3 ${package_dir}/hooks.py ${PROJECT_SOURCE_DIR})
 set_tests_properties(package_hooks PROPERTIES LABELS quick)
 

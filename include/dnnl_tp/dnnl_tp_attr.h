@@ -510,7 +510,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_binary_v2(
  * @param post_ops a chain
  * @param weights_data_type of the weights
  * @param bias_data_type of the bias; undef: none
- * @param dst_data_type of what the convolution gives
+ * @param dst_data_type data type of the result of the convolution
  * @param kernel_size of both dimensions
  * @param stride_size of both dimensions
  * @param padding_l_size of both dimensions

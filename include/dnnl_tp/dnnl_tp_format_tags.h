@@ -7,6 +7,7 @@
 #ifndef DNNL_TP_FORMAT_TAGS_H
 #define DNNL_TP_FORMAT_TAGS_H
 
+/* clang-format off */
 /** Memory layout tag. */
 typedef enum {
     dnnl_tp_format_tag_undef = 0, dnnl_tp_format_tag_any = 1, dnnl_tp_a = 2, dnnl_tp_ab, dnnl_tp_abc, dnnl_tp_abcd,
@@ -518,5 +519,6 @@ typedef enum {
     dnnl_tp_IOdhw4o4i = dnnl_tp_BAcde4a4b, dnnl_tp_Oiw8o = dnnl_tp_Abc8a, dnnl_tp_Oiw32o = dnnl_tp_Abc32a,
     dnnl_tp_gOidhw8o = dnnl_tp_aBcdef8b, dnnl_tp_gOidhw32o = dnnl_tp_aBcdef32b,
 } dnnl_tp_format_tag_t;
+/* clang-format on */
 
 #endif

@@ -82,7 +82,7 @@ class op_attrs {
     }
     /** How many. */
     int size() const { return static_cast<int>(attrs_.size()); }
-    /** The C form, lent. */
+    /** The C form, borrowed from this object. */
     const dnnl_tp_op_attr_t *data() const { return attrs_.data(); }
 
     op_attrs() = default;

@@ -1,7 +1,7 @@
 /** @file
  * C++17 over the C API of dnnl_tp: primitive descriptors and primitives of any kind, the base
- * classes of all kinds. Included by dnnl_tp.hpp, which has the rules. Kinds: dnnl_tp_primitives.hpp,
- * dnnl_tp_spatial.hpp, dnnl_tp_normalization.hpp. */
+ * classes of all kinds. Included by dnnl_tp.hpp, which has the rules. The kinds:
+ * dnnl_tp_primitives.hpp, dnnl_tp_spatial.hpp, dnnl_tp_normalization.hpp. */
 #ifndef DNNL_TP_PRIMITIVE_HPP
 #define DNNL_TP_PRIMITIVE_HPP
 

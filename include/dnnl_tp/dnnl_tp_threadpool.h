@@ -166,7 +166,7 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_threadpool_destroy(dnnl_tp_threadpool_t poo
 DNNL_TP_CHECKED dnnl_tp_status_t
 dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool, const dnnl_tp_threadpool_iface_t **iface);
 
-/** Counts of what a pool did for the library since its first use; counts only grow. The library
+/** Counts of the work of a pool for the library since its first use; counts only grow. The library
  * also accepts the struct of an older header, which ends with wakes. */
 typedef struct {
     /** sizeof(dnnl_tp_threadpool_stats_t), set by the caller */
