@@ -197,12 +197,9 @@ const bd_opt_t bd_opt_axis = {"axis", "1", set_axis, get_axis, false};
 static const struct {
     char c;
     unsigned bit;
-} flag_letters[] = {{'G', dnnl_tp_use_global_stats},
-                    {'C', dnnl_tp_use_scale},
-                    {'H', dnnl_tp_use_shift},
-                    {'M', dnnl_tp_rms_norm},
-                    {'R', dnnl_tp_fuse_norm_relu},
-                    {'A', dnnl_tp_fuse_norm_add_relu}};
+} flag_letters[] = {{'G', dnnl_tp_use_global_stats}, {'C', dnnl_tp_use_scale},
+                    {'H', dnnl_tp_use_shift},        {'M', dnnl_tp_rms_norm},
+                    {'R', dnnl_tp_fuse_norm_relu},   {'A', dnnl_tp_fuse_norm_add_relu}};
 enum { FLAG_LETTERS = sizeof flag_letters / sizeof *flag_letters };
 static int set_letters(bd_prb_t *p, const char *s, const char *allowed) {
     p->flags = 0;

@@ -212,7 +212,8 @@ static dnnl_tp_status_t time_creation(bd_side_t *s, bd_time_t *t) {
 
 dnnl_tp_status_t bd_perf(bd_side_t *s, const char *repro) {
     enum { MIN_TIMES = 5, FAR_RUNS = 20 };
-    const int runs = bd_is_far(s->api) ? FAR_RUNS : 1; /* back to back: a device works while the host submits */
+    const int runs =
+        bd_is_far(s->api) ? FAR_RUNS : 1; /* back to back: a device works while the host submits */
     line_t l = {.s = s, .p = s->prb, .impl = s->impl, .repro = repro};
     bd_rotation_t r;
     dnnl_tp_status_t st = time_creation(s, &l.create);

@@ -370,8 +370,8 @@ void test_last_copy_in_a_run(void **) {
                     ++mine->dropped;
                     return dnnl_tp_success;
                 },
-                &o, [](void *arg) { ++static_cast<owner *>(arg)->freed; }, 0, "drops", 0, nullptr, 1,
-                &info, &v));
+                &o, [](void *arg) { ++static_cast<owner *>(arg)->freed; }, 0, "drops", 0, nullptr, 1, &info,
+                &v));
             dnnl_tp_session_opts_t opts = {};
             opts.struct_size = sizeof opts;
             opts.per_session_threads = 1;

@@ -216,9 +216,7 @@ static const dtp_md_t *arg_md(dnnl_tp_primitive_desc_t pd, int arg) {
     return dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md, arg);
 }
 
-static void clear(tensor_t *t) {
-    tensor_blank(t);
-}
+static void clear(tensor_t *t) { tensor_blank(t); }
 
 static void run_prop(const case_t *c, bool training, bool scales, data_t *d, const dtp_md_t *dst,
                      test_rng_t *r) {

@@ -474,9 +474,9 @@ static void dispatch(void **state) {
 /* A limit above what the processor has changes nothing; the limit with the name of bf16 puts its products first. */
 static void limits_and_the_order_of_bf16(void **state) {
     (void)state;
-    static const dnnl_tp_cpu_isa_t limits[] = {dnnl_tp_cpu_isa_default, dnnl_tp_cpu_isa_avx512_core_fp16,
-                                               dnnl_tp_cpu_isa_avx512_core_amx, dnnl_tp_cpu_isa_avx10_2_512_amx_2,
-                                               dnnl_tp_cpu_isa_avx512_core_bf16};
+    static const dnnl_tp_cpu_isa_t limits[] = {
+        dnnl_tp_cpu_isa_default, dnnl_tp_cpu_isa_avx512_core_fp16, dnnl_tp_cpu_isa_avx512_core_amx,
+        dnnl_tp_cpu_isa_avx10_2_512_amx_2, dnnl_tp_cpu_isa_avx512_core_bf16};
     enum { NLIMITS = sizeof limits / sizeof *limits };
     unsigned isa[NLIMITS];
     for (int i = 0; i < NLIMITS; ++i) {
@@ -501,7 +501,8 @@ static void order_where_bf16_is_slow(void **state) {
     (void)state;
     const target_t *t = &targets[NTARGETS - 1];
     if (!t->engine) skip();
-    static const char *const fast[] = {"ukr:avx512_bf16", "ukr:avx512"}, *const slow[] = {"ukr:avx512", "ukr:avx512_bf16"};
+    static const char *const fast[] = {"ukr:avx512_bf16", "ukr:avx512"}, *const slow[] = {"ukr:avx512",
+                                                                                          "ukr:avx512_bf16"};
     const unsigned isa = t->engine->isa;
     for (int is_slow = 0; is_slow < 2; ++is_slow) {
         t->engine->isa = is_slow ? isa | DTP_ISA_SLOW_BF16 : isa & ~(unsigned)DTP_ISA_SLOW_BF16;
@@ -544,13 +545,20 @@ static void bf16_operands(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tails),          cmocka_unit_test(layouts),
-        cmocka_unit_test(long_k),         cmocka_unit_test(chains),
-        cmocka_unit_test(batches),        cmocka_unit_test(empty_k_and_other_types),
-        cmocka_unit_test(special_values), cmocka_unit_test(rows_mode),
-        cmocka_unit_test(runtime_dims),   cmocka_unit_test(threads),
-        cmocka_unit_test(any_is_packed),  cmocka_unit_test(dispatch),
-        cmocka_unit_test(bf16_operands),  cmocka_unit_test(order_where_bf16_is_slow),
+        cmocka_unit_test(tails),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(long_k),
+        cmocka_unit_test(chains),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(empty_k_and_other_types),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(rows_mode),
+        cmocka_unit_test(runtime_dims),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(any_is_packed),
+        cmocka_unit_test(dispatch),
+        cmocka_unit_test(bf16_operands),
+        cmocka_unit_test(order_where_bf16_is_slow),
         cmocka_unit_test(limits_and_the_order_of_bf16),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

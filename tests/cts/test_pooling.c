@@ -404,7 +404,8 @@ static void nan_stays(void **state) {
             while (tensor_next(&src.md, pos));
             for (int p = 0; p < n; ++p) {
                 if (at[p].threads != 1 && at[p].threads != 3) continue;
-                dnnl_tp_primitive_desc_t plain = make(c, MAX, at[p].engine, false, &src.md, &dst.md, NULL), pd;
+                dnnl_tp_primitive_desc_t plain = make(c, MAX, at[p].engine, false, &src.md, &dst.md, NULL),
+                                         pd;
                 dtp_pooling_desc_t op = *(const dtp_pooling_desc_t *)plain->op;
                 op.keeps_nan = 1;
                 CHECK_OK(dtp_pd_create(&pd, at[p].engine, &op.base, sizeof op, NULL));
@@ -486,7 +487,7 @@ static void queries(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table),       cmocka_unit_test(random_cases),
                                        cmocka_unit_test(far_windows), cmocka_unit_test(special_values),
-        cmocka_unit_test(nan_stays),
-                                       cmocka_unit_test(workspaces),  cmocka_unit_test(queries)};
+                                       cmocka_unit_test(nan_stays),   cmocka_unit_test(workspaces),
+                                       cmocka_unit_test(queries)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -311,7 +311,8 @@ static void nan_stays(void **state) {
                                            .dst = dst.md};
                 op.base.kind = dnnl_tp_reduction;
                 dnnl_tp_primitive_desc_t pd;
-                if (!has_impl(at[p].engine, dtp_pd_create(&pd, at[p].engine, &op.base, sizeof op, NULL))) continue;
+                if (!has_impl(at[p].engine, dtp_pd_create(&pd, at[p].engine, &op.base, sizeof op, NULL)))
+                    continue;
                 const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, src.data},
                                                       {DNNL_TP_ARG_DST, dst.data}};
                 CHECK_OK(run_pd(&at[p], pd, 2, args));
@@ -352,7 +353,7 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(random_cases),
-                                       cmocka_unit_test(specials),
-        cmocka_unit_test(nan_stays), cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(specials), cmocka_unit_test(nan_stays),
+                                       cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

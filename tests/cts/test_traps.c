@@ -33,8 +33,7 @@ static const char *const layouts[] = {"acdb", "abcd", "aBcd16b", "aBcd8b"};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 static dtp_md_t image(const case_t *c, int64_t channels, int64_t h, int64_t w) {
     dtp_md_t md;
-    CHECK_OK(dtp_md_init_layout(&md, 4, (const int64_t[]){2, channels, h, w}, c->type,
-                                layouts[c->layout]));
+    CHECK_OK(dtp_md_init_layout(&md, 4, (const int64_t[]){2, channels, h, w}, c->type, layouts[c->layout]));
     return md;
 }
 
@@ -91,57 +90,50 @@ static dnnl_tp_status_t make_eltwise(dnnl_tp_primitive_desc_t *pd, const case_t 
     const dtp_md_t md = matrix(c->type, 3, c->n);
     const bool is_power = c->variant >= UNARY;
     const int alg = is_power ? dnnl_tp_eltwise_pow : unary[c->variant];
-    WITH_BEHIND(&md,
-                dnnl_tp_eltwise_forward_primitive_desc_create(
-                    pd, c->engine, dnnl_tp_forward_inference, (dnnl_tp_alg_kind_t)alg, &md, &md,
-                    is_power ? .8f : .5f, is_power ? powers[c->variant - UNARY] : 1.25f, attr));
+    WITH_BEHIND(&md, dnnl_tp_eltwise_forward_primitive_desc_create(
+                         pd, c->engine, dnnl_tp_forward_inference, (dnnl_tp_alg_kind_t)alg, &md, &md,
+                         is_power ? .8f : .5f, is_power ? powers[c->variant - UNARY] : 1.25f, attr));
 }
 
-static const int two[] = {dnnl_tp_binary_add, dnnl_tp_binary_mul, dnnl_tp_binary_max,
-                          dnnl_tp_binary_min, dnnl_tp_binary_div, dnnl_tp_binary_sub,
-                          dnnl_tp_binary_ge,  dnnl_tp_binary_eq};
+static const int two[] = {dnnl_tp_binary_add, dnnl_tp_binary_mul, dnnl_tp_binary_max, dnnl_tp_binary_min,
+                          dnnl_tp_binary_div, dnnl_tp_binary_sub, dnnl_tp_binary_ge,  dnnl_tp_binary_eq};
 enum { TWO = sizeof two / sizeof *two };
 /* The second is as large, a row, a column or one element; or the first one is a row. */
 static dnnl_tp_status_t make_binary(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
     const int shape = c->variant / TWO;
-    const dtp_md_t whole = matrix(c->type, 5, c->n),
-                   part = matrix(c->type, shape == 1 || shape >= 3 ? 1 : 5,
-                                 shape == 2 || shape == 3 ? 1 : c->n);
-    WITH_BEHIND(&whole,
-                dnnl_tp_binary_primitive_desc_create(
-                    pd, c->engine, (dnnl_tp_alg_kind_t)two[c->variant % TWO],
-                    shape == 4 ? &part : &whole, shape == 4 ? &whole : &part, &whole, attr));
+    const dtp_md_t whole = matrix(c->type, 5, c->n), part = matrix(c->type, shape == 1 || shape >= 3 ? 1 : 5,
+                                                                   shape == 2 || shape == 3 ? 1 : c->n);
+    WITH_BEHIND(&whole, dnnl_tp_binary_primitive_desc_create(
+                            pd, c->engine, (dnnl_tp_alg_kind_t)two[c->variant % TWO],
+                            shape == 4 ? &part : &whole, shape == 4 ? &whole : &part, &whole, attr));
 }
 
 static dnnl_tp_status_t make_prelu(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
     const dtp_md_t src = image(c, c->n, 2, 3);
     dtp_md_t wei;
     CHECK_OK(dtp_md_init_layout(&wei, 4, (const int64_t[]){1, c->n, 1, 1}, c->type, "abcd"));
-    return dnnl_tp_prelu_forward_primitive_desc_create(pd, c->engine, dnnl_tp_forward_inference,
-                                                       &src, &wei, &src, NULL);
+    return dnnl_tp_prelu_forward_primitive_desc_create(pd, c->engine, dnnl_tp_forward_inference, &src, &wei,
+                                                       &src, NULL);
 }
 
 /* Rows of n; columns of n; both accurate and of the logarithm. */
 static dnnl_tp_status_t make_softmax(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
     const dtp_md_t md = c->variant & 1 ? matrix(c->type, c->n, 5) : matrix(c->type, 5, c->n);
     const dnnl_tp_alg_kind_t alg = c->variant & 2 ? dnnl_tp_softmax_log : dnnl_tp_softmax_accurate;
-    WITH_BEHIND(
-        &md, dnnl_tp_softmax_forward_primitive_desc_create(pd, c->engine, dnnl_tp_forward_inference,
-                                                           alg, &md, &md, !(c->variant & 1), attr));
+    WITH_BEHIND(&md, dnnl_tp_softmax_forward_primitive_desc_create(pd, c->engine, dnnl_tp_forward_inference,
+                                                                   alg, &md, &md, !(c->variant & 1), attr));
 }
 
 /* 0 where something infinite shows. */
-static float epsilon_of(const case_t *c) {
-    return c->variant & 1 || is_whole(c->type) ? 1e-5f : 0.f;
-}
+static float epsilon_of(const case_t *c) { return c->variant & 1 || is_whole(c->type) ? 1e-5f : 0.f; }
 
 static dnnl_tp_status_t make_layer_norm(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
     const dtp_md_t md = matrix(c->type, 5, c->n);
     const unsigned flags = (c->variant & 1 ? dnnl_tp_use_scale | dnnl_tp_use_shift : 0) |
                            (c->variant & 2 ? dnnl_tp_use_global_stats : 0);
     return dnnl_tp_layer_normalization_forward_primitive_desc_create(
-        pd, c->engine, c->variant & 4 ? dnnl_tp_forward_training : dnnl_tp_forward_inference, &md,
-        &md, NULL, epsilon_of(c), flags, NULL);
+        pd, c->engine, c->variant & 4 ? dnnl_tp_forward_training : dnnl_tp_forward_inference, &md, &md, NULL,
+        epsilon_of(c), flags, NULL);
 }
 
 static dnnl_tp_status_t make_batch_norm(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
@@ -150,8 +142,8 @@ static dnnl_tp_status_t make_batch_norm(dnnl_tp_primitive_desc_t *pd, const case
                            (c->variant & 2 ? dnnl_tp_use_global_stats : 0) |
                            (c->variant & 4 ? dnnl_tp_fuse_norm_relu : 0);
     return dnnl_tp_batch_normalization_forward_primitive_desc_create(
-        pd, c->engine, c->variant & 2 ? dnnl_tp_forward_inference : dnnl_tp_forward_training, &md,
-        &md, epsilon_of(c), flags, NULL);
+        pd, c->engine, c->variant & 2 ? dnnl_tp_forward_inference : dnnl_tp_forward_training, &md, &md,
+        epsilon_of(c), flags, NULL);
 }
 
 static dnnl_tp_status_t make_group_norm(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
@@ -165,8 +157,8 @@ static dnnl_tp_status_t make_lrn(dnnl_tp_primitive_desc_t *pd, const case_t *c) 
     const dtp_md_t md = c->variant & 2 ? image(c, 3, 2, c->n) : image(c, c->n, 3, 2);
     return dnnl_tp_lrn_forward_primitive_desc_create(
         pd, c->engine, dnnl_tp_forward_inference,
-        c->variant & 1 ? dnnl_tp_lrn_within_channel : dnnl_tp_lrn_across_channels, &md, &md, 5,
-        1e-4f, c->variant & 4 ? .6f : .75f, 1.f, NULL);
+        c->variant & 1 ? dnnl_tp_lrn_within_channel : dnnl_tp_lrn_across_channels, &md, &md, 5, 1e-4f,
+        c->variant & 4 ? .6f : .75f, 1.f, NULL);
 }
 
 /* Over rows, over columns, over all. */
@@ -174,16 +166,14 @@ static dnnl_tp_status_t make_reduction(dnnl_tp_primitive_desc_t *pd, const case_
     const int over = c->variant % 3, alg = dnnl_tp_reduction_max + c->variant / 3;
     if (alg == dnnl_tp_reduction_mul && is_whole(c->type))
         return dnnl_tp_unimplemented; /* overflows, which nobody sees */
-    const dtp_md_t src = matrix(c->type, 5, c->n),
-                   dst = matrix(c->type, over ? 1 : 5, over == 1 ? c->n : 1);
-    WITH_BEHIND(&dst, dnnl_tp_reduction_primitive_desc_create(
-                          pd, c->engine, (dnnl_tp_alg_kind_t)alg, &src, &dst, 3.f, 1e-5f, attr));
+    const dtp_md_t src = matrix(c->type, 5, c->n), dst = matrix(c->type, over ? 1 : 5, over == 1 ? c->n : 1);
+    WITH_BEHIND(&dst, dnnl_tp_reduction_primitive_desc_create(pd, c->engine, (dnnl_tp_alg_kind_t)alg, &src,
+                                                              &dst, 3.f, 1e-5f, attr));
 }
 
 /* Windows that overlap, and such as have no tap at all; many channels, or wide planes. */
 static dnnl_tp_status_t make_pooling(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
-    static const dnnl_tp_alg_kind_t algs[] = {dnnl_tp_pooling_max,
-                                              dnnl_tp_pooling_avg_include_padding,
+    static const dnnl_tp_alg_kind_t algs[] = {dnnl_tp_pooling_max, dnnl_tp_pooling_avg_include_padding,
                                               dnnl_tp_pooling_avg_exclude_padding};
     const bool wide = c->variant / 3 & 1, empty = c->variant / 6 & 1;
     const int64_t step = c->variant / 12 & 1 ? 2 : 1, pad = empty ? 2 : 1, taps = empty ? 2 : 3,
@@ -192,11 +182,10 @@ static dnnl_tp_status_t make_pooling(dnnl_tp_primitive_desc_t *pd, const case_t 
     const int64_t more = 2 * pad - (taps - 1) * (gap + 1) - 1;
     const dtp_md_t src = image(c, channels, h, w),
                    dst = image(c, channels, (h + more) / step + 1, (w + more) / step + 1);
-    const dnnl_tp_dims_t kernel = {taps, taps}, strides = {step, step}, pads = {pad, pad},
-                         gaps = {gap, gap};
-    WITH_BEHIND(&dst, dnnl_tp_pooling_forward_primitive_desc_create(
-                          pd, c->engine, dnnl_tp_forward_inference, algs[c->variant % 3], &src,
-                          &dst, strides, kernel, gaps, pads, pads, attr));
+    const dnnl_tp_dims_t kernel = {taps, taps}, strides = {step, step}, pads = {pad, pad}, gaps = {gap, gap};
+    WITH_BEHIND(&dst, dnnl_tp_pooling_forward_primitive_desc_create(pd, c->engine, dnnl_tp_forward_inference,
+                                                                    algs[c->variant % 3], &src, &dst, strides,
+                                                                    kernel, gaps, pads, pads, attr));
 }
 
 static dnnl_tp_status_t make_resampling(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
@@ -205,14 +194,14 @@ static dnnl_tp_status_t make_resampling(dnnl_tp_primitive_desc_t *pd, const case
                    dst = image(c, wide ? 2 : c->n, 5, wide ? c->n + 3 : 3);
     WITH_BEHIND(&dst, dnnl_tp_resampling_forward_primitive_desc_create(
                           pd, c->engine, dnnl_tp_forward_inference,
-                          c->variant & 2 ? dnnl_tp_resampling_linear : dnnl_tp_resampling_nearest,
-                          NULL, &src, &dst, attr));
+                          c->variant & 2 ? dnnl_tp_resampling_linear : dnnl_tp_resampling_nearest, NULL, &src,
+                          &dst, attr));
 }
 
 static dnnl_tp_status_t make_shuffle(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
     const dtp_md_t md = image(c, 2 * c->n, 3, 2);
-    return dnnl_tp_shuffle_forward_primitive_desc_create(pd, c->engine, dnnl_tp_forward_inference,
-                                                         &md, &md, 1, c->variant ? c->n : 2, NULL);
+    return dnnl_tp_shuffle_forward_primitive_desc_create(pd, c->engine, dnnl_tp_forward_inference, &md, &md,
+                                                         1, c->variant ? c->n : 2, NULL);
 }
 
 static const dnnl_tp_data_type_t all_types[] = {dnnl_tp_f32, dnnl_tp_bf16, dnnl_tp_f16,
@@ -236,8 +225,8 @@ static dnnl_tp_status_t make_concat(dnnl_tp_primitive_desc_t *pd, const case_t *
 static dnnl_tp_status_t make_sum(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
     const dtp_md_t md = image(c, c->n, 3, 2);
     const_dnnl_tp_memory_desc_t src[] = {&md, &md, &md};
-    return dnnl_tp_sum_primitive_desc_create(pd, c->engine, &md, 3, (const float[]){.5f, 1.f, 2.f},
-                                             src, NULL);
+    return dnnl_tp_sum_primitive_desc_create(pd, c->engine, &md, 3, (const float[]){.5f, 1.f, 2.f}, src,
+                                             NULL);
 }
 
 /* The types of products: of one type; bf16 to f32; u8 and s8 to f32, s32 and u8. */
@@ -263,8 +252,8 @@ static dnnl_tp_status_t make_matmul(dnnl_tp_primitive_desc_t *pd, const case_t *
                   n = what == 1 || what == 2 ? 5 : c->n, k = what == 2 ? c->n : 9;
     const dtp_md_t src = matrix(t.src, m, k), wei = matrix(t.wei, k, n), dst = matrix(t.dst, m, n),
                    bia = matrix(dnnl_tp_f32, 1, n);
-    WITH_BEHIND(&dst, dnnl_tp_matmul_primitive_desc_create(
-                          pd, c->engine, &src, &wei, c->variant & 1 ? &bia : NULL, &dst, attr));
+    WITH_BEHIND(&dst, dnnl_tp_matmul_primitive_desc_create(pd, c->engine, &src, &wei,
+                                                           c->variant & 1 ? &bia : NULL, &dst, attr));
 }
 
 static dnnl_tp_status_t make_inner_product(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
@@ -283,9 +272,7 @@ static dnnl_tp_status_t make_convolution(dnnl_tp_primitive_desc_t *pd, const cas
     const int what = c->variant / PRODUCTS;
     const bool alone = what == 3, winograd = what == 4;
     const int64_t taps = what == 1 ? 1 : 3, pad = taps / 2, w = what == 5 ? c->n : 5;
-    const int64_t ic = what == 1 || alone || winograd ? c->n : 3, oc = what == 1   ? 5
-                                                                       : what == 5 ? 20
-                                                                                   : c->n;
+    const int64_t ic = what == 1 || alone || winograd ? c->n : 3, oc = what == 1 ? 5 : what == 5 ? 20 : c->n;
     const dnnl_tp_dims_t one = {1, 1}, pads = {pad, pad};
     case_t s = *c, d = *c;
     s.type = t.src, d.type = t.dst;
@@ -297,8 +284,8 @@ static dnnl_tp_status_t make_convolution(dnnl_tp_primitive_desc_t *pd, const cas
                              t.wei, dnnl_tp_format_tag_any));
     WITH_BEHIND(&dst, dnnl_tp_convolution_forward_primitive_desc_create(
                           pd, c->engine, dnnl_tp_forward_inference,
-                          winograd ? dnnl_tp_convolution_winograd : dnnl_tp_convolution_direct,
-                          &src, &wei, NULL, &dst, one, NULL, pads, pads, attr));
+                          winograd ? dnnl_tp_convolution_winograd : dnnl_tp_convolution_direct, &src, &wei,
+                          NULL, &dst, one, NULL, pads, pads, attr));
 }
 
 static dnnl_tp_status_t make_deconvolution(dnnl_tp_primitive_desc_t *pd, const case_t *c) {
@@ -307,13 +294,12 @@ static dnnl_tp_status_t make_deconvolution(dnnl_tp_primitive_desc_t *pd, const c
     const dnnl_tp_dims_t two_two = {2, 2}, pads = {1, 1};
     const dtp_md_t src = image(c, ic, 3, 4), dst = image(c, oc, 5, 7);
     dtp_md_t wei;
-    CHECK_OK(
-        dtp_md_init_tag(&wei, alone ? 5 : 4,
-                        alone ? (const int64_t[]){oc, 1, 1, 3, 3} : (const int64_t[]){oc, ic, 3, 3},
-                        c->type, dnnl_tp_format_tag_any));
+    CHECK_OK(dtp_md_init_tag(&wei, alone ? 5 : 4,
+                             alone ? (const int64_t[]){oc, 1, 1, 3, 3} : (const int64_t[]){oc, ic, 3, 3},
+                             c->type, dnnl_tp_format_tag_any));
     WITH_BEHIND(&dst, dnnl_tp_deconvolution_forward_primitive_desc_create(
-                          pd, c->engine, dnnl_tp_forward_inference, dnnl_tp_deconvolution_direct,
-                          &src, &wei, NULL, &dst, two_two, NULL, pads, pads, attr));
+                          pd, c->engine, dnnl_tp_forward_inference, dnnl_tp_deconvolution_direct, &src, &wei,
+                          NULL, &dst, two_two, NULL, pads, pads, attr));
 }
 
 /* Sequences of n, heads of n; with and without masks. */
@@ -375,8 +361,7 @@ static void fill(tensor_t *t, int data, int arg, test_rng_t *r) {
     if (data < ANY || whole) return;
     const double most = type == dnnl_tp_f16 ? 4 : 30;
     do {
-        const double v =
-            pow(10., (double)test_uniform(r, data == BELOW ? 2.5f : -(float)most, (float)most));
+        const double v = pow(10., (double)test_uniform(r, data == BELOW ? 2.5f : -(float)most, (float)most));
         tensor_set(t, pos, data == ANY && test_rand(r) % 2 ? v : -v);
     } while (tensor_next(&t->md, pos));
 }
@@ -427,8 +412,7 @@ static void test_kind(void **state) {
     for (int p = 0; p < nplaces; ++p)
         for (int type = 0; type < TYPES; ++type)
             for (int layout = 0; layout < (kinds[k].images ? LAYOUTS : 1); ++layout)
-                for (int behind = 0; behind < (kinds[k].is_behind && !layout ? BEHINDS : 1);
-                     ++behind)
+                for (int behind = 0; behind < (kinds[k].is_behind && !layout ? BEHINDS : 1); ++behind)
                     for (int64_t n = 1; n <= LONGEST; ++n) {
                         case_t c = {at[p].engine, all_types[type], n, 0, layout, behind};
                         if (!wanted(&at[p], &c)) continue;
@@ -436,8 +420,7 @@ static void test_kind(void **state) {
                             for (int data = 0; data < (kinds[k].any ? DATA : ANY); ++data) {
                                 if (!kinds[k].any && (data == SMALL) != (behind > 0)) continue;
                                 dnnl_tp_primitive_desc_t pd;
-                                if (kinds[k].make(&pd, &c) != dnnl_tp_success)
-                                    break; /* no implementation */
+                                if (kinds[k].make(&pd, &c) != dnnl_tp_success) break; /* no implementation */
                                 execute(&at[p], pd, data, (uint64_t)n);
                                 ++created;
                             }

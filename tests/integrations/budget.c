@@ -200,10 +200,11 @@ static double load(load_t *l, const dnnl_tp_threadpool_iface_t *iface, int clien
     atomic_store(&l->stop, 1);
     for (int i = 0; i < clients; ++i) pthread_join(thread[i], NULL);
     dtp_pool_release(l->rec);
-    printf("%s: %d granted, %d clients: %d runs, most inside %d, most runnable %d, over budget %.1f %% of the "
-           "best %s of %d windows, %.3f CPUs\n",
-           host->name, granted, clients, atomic_load(&l->runs), atomic_load(&l->most), s.most, 100 * over,
-           l->alone ? "half" : "tenth", atomic_load(&s.windows), l->cpus);
+    printf(
+        "%s: %d granted, %d clients: %d runs, most inside %d, most runnable %d, over budget %.1f %% of the "
+        "best %s of %d windows, %.3f CPUs\n",
+        host->name, granted, clients, atomic_load(&l->runs), atomic_load(&l->most), s.most, 100 * over,
+        l->alone ? "half" : "tenth", atomic_load(&s.windows), l->cpus);
     return over;
 }
 /* OpenMP has a team for each caller. */

@@ -7,7 +7,7 @@
 
 static dtp_pool_t *rec;
 static _Atomic uint32_t worker_bell;
-static _Atomic int left; /* threads other than the worker */
+static _Atomic int left;    /* threads other than the worker */
 static bool worker_is_away; /* in a task of the program */
 
 bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {

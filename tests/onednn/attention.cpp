@@ -46,8 +46,8 @@ std::size_t at(memory::dim b, memory::dim h, memory::dim l, memory::dim d) {
     return static_cast<std::size_t>(((b * length + l) * heads + h) * width + d);
 }
 
-std::vector<float> reference(const std::vector<float> &q, const std::vector<float> &k, const std::vector<float> &v,
-                             const std::vector<float> &mask) {
+std::vector<float> reference(const std::vector<float> &q, const std::vector<float> &k,
+                             const std::vector<float> &v, const std::vector<float> &mask) {
     std::vector<float> out(q.size());
     std::vector<double> p(static_cast<std::size_t>(length));
     for (memory::dim b = 0; b < batch; ++b)
@@ -57,7 +57,8 @@ std::vector<float> reference(const std::vector<float> &q, const std::vector<floa
                 for (memory::dim j = 0; j < length; ++j) {
                     double dot = 0;
                     for (memory::dim d = 0; d < width; ++d)
-                        dot += static_cast<double>(q[at(b, h, i, d)]) * static_cast<double>(k[at(b, h, j, d)]);
+                        dot +=
+                            static_cast<double>(q[at(b, h, i, d)]) * static_cast<double>(k[at(b, h, j, d)]);
                     double &e = p[static_cast<std::size_t>(j)];
                     e = dot / std::sqrt(static_cast<double>(width)) +
                         static_cast<double>(mask[static_cast<std::size_t>(b * length + j)]);
@@ -92,7 +93,8 @@ void run() {
     const memory::dims dims = {batch, heads, length, width};
     const memory::dims strides = {length * model, width, model, 1};
     memory::desc head_md(dims, memory::data_type::f32, strides);
-    memory::desc kt_md({batch, heads, width, length}, memory::data_type::f32, {length * model, width, 1, model});
+    memory::desc kt_md({batch, heads, width, length}, memory::data_type::f32,
+                       {length * model, width, 1, model});
     if (head_md.permute_axes({0, 1, 3, 2}) != kt_md) throw std::runtime_error("the transpose is another one");
     memory::desc score_md({batch, heads, length, length}, memory::data_type::f32, memory::format_tag::abcd);
     memory::desc mask_md({batch, 1, 1, length}, memory::data_type::f32, memory::format_tag::abcd);
@@ -101,7 +103,8 @@ void run() {
         out_mem(head_md, eng, out.data()), mask_mem(mask_md, eng, mask.data()), score_mem(score_md, eng);
 
     post_ops scale_and_mask;
-    scale_and_mask.append_eltwise(algorithm::eltwise_linear, 1.0f / std::sqrt(static_cast<float>(width)), 0.0f);
+    scale_and_mask.append_eltwise(algorithm::eltwise_linear, 1.0f / std::sqrt(static_cast<float>(width)),
+                                  0.0f);
     scale_and_mask.append_binary(algorithm::binary_add, mask_md);
     if (scale_and_mask.len() != 2 || scale_and_mask.kind(1) != primitive::kind::binary)
         throw std::runtime_error("the chain is another one");
@@ -109,8 +112,8 @@ void run() {
     attr.set_post_ops(scale_and_mask);
 
     auto score_pd = matmul::primitive_desc(eng, head_md, kt_md, score_md, attr);
-    auto prob_pd = softmax_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::softmax_accurate,
-                                                   score_md, score_md, 3);
+    auto prob_pd = softmax_forward::primitive_desc(eng, prop_kind::forward_inference,
+                                                   algorithm::softmax_accurate, score_md, score_md, 3);
     auto out_pd = matmul::primitive_desc(eng, score_md, head_md, head_md);
 
     matmul(score_pd).execute(s, {{DNNL_ARG_SRC, q_mem},
@@ -118,7 +121,8 @@ void run() {
                                  {DNNL_ARG_DST, score_mem},
                                  {DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1, mask_mem}});
     softmax_forward(prob_pd).execute(s, {{DNNL_ARG_SRC, score_mem}, {DNNL_ARG_DST, score_mem}});
-    matmul(out_pd).execute(s, {{DNNL_ARG_SRC, score_mem}, {DNNL_ARG_WEIGHTS, v_mem}, {DNNL_ARG_DST, out_mem}});
+    matmul(out_pd).execute(s,
+                           {{DNNL_ARG_SRC, score_mem}, {DNNL_ARG_WEIGHTS, v_mem}, {DNNL_ARG_DST, out_mem}});
     s.wait();
 
     const std::vector<float> want = reference(q, k, v, mask);

@@ -57,13 +57,15 @@ void empty_descriptors() {
 }
 
 void equal_descriptors() {
-    memory::desc a({1, 4}, dt::f32, tag::ab), b({1, 4}, dt::f32, memory::dims {100, 1});
+    memory::desc a({1, 4}, dt::f32, tag::ab), b({1, 4}, dt::f32, memory::dims{100, 1});
     REQUIRE(a == b && b == a);
-    REQUIRE(a != memory::desc({1, 4}, dt::f32, memory::dims {8, 2}));
-    REQUIRE(memory::desc({1, 1, 1}, dt::f32, memory::dims {1, 1, 1}) == memory::desc({1, 1, 1}, dt::f32, memory::dims {9, 3, 5}));
+    REQUIRE(a != memory::desc({1, 4}, dt::f32, memory::dims{8, 2}));
+    REQUIRE(memory::desc({1, 1, 1}, dt::f32, memory::dims{1, 1, 1}) ==
+            memory::desc({1, 1, 1}, dt::f32, memory::dims{9, 3, 5}));
     // A padded dimension of one element has a stride that tells something.
     memory::desc padded({2, 1, 3, 3}, dt::f32, tag::nChw8c);
-    REQUIRE(padded != memory::desc({2, 1, 3, 3}, dt::f32, tag::nchw) && padded == padded.reshape({2, 1, 3, 3}));
+    REQUIRE(padded != memory::desc({2, 1, 3, 3}, dt::f32, tag::nchw) &&
+            padded == padded.reshape({2, 1, 3, 3}));
 }
 
 void print(const memory::desc &md) {
@@ -84,18 +86,20 @@ void reshaped_descriptors() {
     std::mt19937 rng(7);
     const auto pick = [&](unsigned n) { return static_cast<unsigned>(rng() % n); };
     const tag tags[][6] = {{tag::a, tag::a, tag::a, tag::a, tag::a, tag::a},
-            {tag::ab, tag::ba, tag::AB16b16a, tag::AB16b64a, tag::ab, tag::BA16a16b},
-            {tag::abc, tag::acb, tag::bac, tag::cba, tag::aBc8b, tag::Abc16a},
-            {tag::abcd, tag::acdb, tag::cdba, tag::aBcd8b, tag::ABcd16b16a, tag::bacd},
-            {tag::abcde, tag::acdeb, tag::aBcde8b, tag::decab, tag::abcde, tag::aBcde16b}};
+                           {tag::ab, tag::ba, tag::AB16b16a, tag::AB16b64a, tag::ab, tag::BA16a16b},
+                           {tag::abc, tag::acb, tag::bac, tag::cba, tag::aBc8b, tag::Abc16a},
+                           {tag::abcd, tag::acdb, tag::cdba, tag::aBcd8b, tag::ABcd16b16a, tag::bacd},
+                           {tag::abcde, tag::acdeb, tag::aBcde8b, tag::decab, tag::abcde, tag::aBcde16b}};
     int made = 0;
     for (int i = 0; i < 600; ++i) {
         memory::dims dims, to;
         const unsigned n = 1 + pick(5);
-        for (unsigned d = 0; d < n; ++d) dims.push_back(pick(12) == 0 ? 0 : pick(3) == 0 ? 1 : memory::dim {1} << pick(4));
+        for (unsigned d = 0; d < n; ++d)
+            dims.push_back(pick(12) == 0 ? 0 : pick(3) == 0 ? 1 : memory::dim{1} << pick(4));
         const tag t = tags[n - 1][pick(6)];
         const memory::desc md(dims, dt::f32, t);
-        for (unsigned d = 0; d < n; ++d) { // each dimension goes over, is split, or is merged with the one before
+        for (unsigned d = 0; d < n;
+             ++d) { // each dimension goes over, is split, or is merged with the one before
             const unsigned what = pick(4);
             if (what == 0 && !to.empty()) to.back() *= dims[d];
             else if (what == 1 && dims[d] > 1) to.push_back(2), to.push_back(dims[d] / 2);
@@ -109,17 +113,22 @@ void reshaped_descriptors() {
         else std::printf("none\n");
     }
     REQUIRE(made > 200);
-    REQUIRE(memory::desc({2, 1}, dt::f32, memory::dims {2, 2}).reshape({2, 1, 1}).get_strides() == (memory::dims {2, 2, 2}));
-    REQUIRE(memory::desc({1, 15, 12}, dt::f32, tag::aBc8b).reshape({1, 15, 3, 4}).get_strides() == (memory::dims {192, 96, 32, 8}));
+    REQUIRE(memory::desc({2, 1}, dt::f32, memory::dims{2, 2}).reshape({2, 1, 1}).get_strides() ==
+            (memory::dims{2, 2, 2}));
+    REQUIRE(memory::desc({1, 15, 12}, dt::f32, tag::aBc8b).reshape({1, 15, 3, 4}).get_strides() ==
+            (memory::dims{192, 96, 32, 8}));
     REQUIRE(!memory::desc({2, 3, 0, 2}, dt::f32, tag::cdba).reshape({6, 0, 2}, true));
-    REQUIRE(memory::desc({2, 3}, dt::f32, tag::any).reshape({6}).get_format_kind() == memory::format_kind::any);
+    REQUIRE(memory::desc({2, 3}, dt::f32, tag::any).reshape({6}).get_format_kind() ==
+            memory::format_kind::any);
 }
 
 void queries(const engine &eng) {
     const memory::desc a({4, 4}, dt::f32, tag::ab);
     const matmul::primitive_desc pd(eng, a, a, a);
-    REQUIRE(pd.get_strides().empty() && pd.get_padding_l().empty() && pd.get_kernel().empty() && pd.get_factors().empty());
-    REQUIRE(pd.get_alpha() == 0.f && pd.get_epsilon() == 0.f && pd.get_axis() == -1 && pd.get_group_size() == 0);
+    REQUIRE(pd.get_strides().empty() && pd.get_padding_l().empty() && pd.get_kernel().empty() &&
+            pd.get_factors().empty());
+    REQUIRE(pd.get_alpha() == 0.f && pd.get_epsilon() == 0.f && pd.get_axis() == -1 &&
+            pd.get_group_size() == 0);
     REQUIRE(pd.get_algorithm() == algorithm::undef && pd.get_prop_kind() == prop_kind::undef);
     REQUIRE(pd.get_k() == 0.f && pd.get_p() == 0.f && pd.get_local_size() == 0 && pd.get_flags() == 0);
     REQUIRE(pd.get_cell_kind() == algorithm::undef && pd.get_activation_kind() == algorithm::undef);
@@ -128,26 +137,34 @@ void queries(const engine &eng) {
     REQUIRE(pd.diff_dst_desc() == memory::desc() && pd.workspace_desc() == memory::desc());
 
     const memory::desc n({2, 4, 5, 8}, dt::f32, tag::abcd);
-    const layer_normalization_forward::primitive_desc ln(eng, prop_kind::forward_inference, n, n, 1e-5f, normalization_flags::use_shift);
+    const layer_normalization_forward::primitive_desc ln(eng, prop_kind::forward_inference, n, n, 1e-5f,
+                                                         normalization_flags::use_shift);
     const batch_normalization_forward::primitive_desc bn(eng, prop_kind::forward_inference, n, n, 1e-5f,
-            normalization_flags::use_shift | normalization_flags::use_global_stats);
-    REQUIRE(ln.weights_desc().get_size() == 8 * sizeof(float) && bn.weights_desc().get_size() == 4 * sizeof(float));
+                                                         normalization_flags::use_shift |
+                                                             normalization_flags::use_global_stats);
+    REQUIRE(ln.weights_desc().get_size() == 8 * sizeof(float) &&
+            bn.weights_desc().get_size() == 4 * sizeof(float));
 
     // Statistics lie as src does; factors are those of the sizes.
     const memory::desc bac({4, 5, 8}, dt::f32, tag::bac);
-    const layer_normalization_forward::primitive_desc stats(eng, prop_kind::forward_training, bac, bac, 1e-5f, normalization_flags::none);
+    const layer_normalization_forward::primitive_desc stats(eng, prop_kind::forward_training, bac, bac, 1e-5f,
+                                                            normalization_flags::none);
     REQUIRE(stats.mean_desc() == memory::desc({4, 5}, dt::f32, tag::ba));
     const memory::desc image({2, 4, 7, 7}, dt::f32, tag::nhwc);
-    const resampling_forward::primitive_desc larger(eng, prop_kind::forward_inference, algorithm::resampling_linear,
-            std::vector<float> {2.1f, 0.72f}, image);
+    const resampling_forward::primitive_desc larger(eng, prop_kind::forward_inference,
+                                                    algorithm::resampling_linear,
+                                                    std::vector<float>{2.1f, 0.72f}, image);
     REQUIRE(larger.dst_desc() == memory::desc({2, 4, 14, 5}, dt::f32, tag::nhwc));
-    REQUIRE(larger.get_factors() == (std::vector<float> {2.f, 5.f / 7.f}));
+    REQUIRE(larger.get_factors() == (std::vector<float>{2.f, 5.f / 7.f}));
 }
 
 void handles(const engine &eng) {
     const memory::desc a({4, 4}, dt::f32, tag::ab);
     matmul::primitive_desc pd(eng, a, a, a);
-    { const matmul::primitive_desc copy(pd.get()); REQUIRE(copy.get() != pd.get() && copy.src_desc() == a); }
+    {
+        const matmul::primitive_desc copy(pd.get());
+        REQUIRE(copy.get() != pd.get() && copy.src_desc() == a);
+    }
     pd = matmul::primitive_desc(pd.get());
     REQUIRE(pd.src_desc() == a);
     REQUIRE(refuses([&] { softmax_forward::primitive_desc other(pd.get()); }, dnnl_invalid_arguments));
@@ -171,24 +188,27 @@ void names(const engine &eng) {
         text << e.status;
         REQUIRE(text.str() == "2" && std::string(dnnl_status2str(e.status)) == "invalid_arguments");
         switch (e.status) {
-            case dnnl_invalid_arguments: break;
-            default: throw std::runtime_error("another status");
+        case dnnl_invalid_arguments: break;
+        default: throw std::runtime_error("another status");
         }
     }
     stream s(eng, stream::flags::out_of_order), t(eng, stream::flags::in_order);
     s.wait();
     oneapi::dnnl::engine other(oneapi::dnnl::engine::kind::cpu, 0);
     const rnn_direction direction = rnn_direction::unidirectional_left2right;
-    REQUIRE(direction != rnn_direction::bidirectional_sum && dnnl_version()->major >= 3 && version()->major >= 3);
+    REQUIRE(direction != rnn_direction::bidirectional_sum && dnnl_version()->major >= 3 &&
+            version()->major >= 3);
     const auto isa = get_effective_cpu_isa();
     REQUIRE((isa >= cpu_isa::avx2_vnni_2) == (static_cast<unsigned>(isa) >= 0x1f));
-    REQUIRE(static_cast<unsigned>(cpu_isa::avx512_core_amx_fp16) == 0x1fef && static_cast<unsigned>(cpu_isa::avx) == 3);
+    REQUIRE(static_cast<unsigned>(cpu_isa::avx512_core_amx_fp16) == 0x1fef &&
+            static_cast<unsigned>(cpu_isa::avx) == 3);
 }
 
 // What both libraries refuse, with one status: the table of doc/porting.md.
 void statuses(const engine &eng) {
-    const memory::desc src({2, 3}, dt::f32, tag::ab), wei({5, 3}, dt::f32, tag::ab), mat({3, 5}, dt::f32, tag::ab),
-        dst({2, 5}, dt::f32, tag::ab), row({1, 5}, dt::f32, tag::ab), list({5}, dt::f32, tag::a);
+    const memory::desc src({2, 3}, dt::f32, tag::ab), wei({5, 3}, dt::f32, tag::ab),
+        mat({3, 5}, dt::f32, tag::ab), dst({2, 5}, dt::f32, tag::ab), row({1, 5}, dt::f32, tag::ab),
+        list({5}, dt::f32, tag::a);
     const auto inner = [&](const memory::desc &bias) {
         inner_product_forward::primitive_desc(eng, prop_kind::forward_inference, src, wei, bias, dst);
     };
@@ -196,26 +216,37 @@ void statuses(const engine &eng) {
     const memory::desc image({1, 4, 5, 5}, dt::f32, tag::nchw), taps({5, 4, 3, 3}, dt::f32, tag::oihw),
         less({1, 5, 3, 3}, dt::f32, tag::nchw), more({1, 5, 7, 7}, dt::f32, tag::nchw);
     const auto conv = [&](const memory::desc &bias) {
-        convolution_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::convolution_direct, image, taps,
-                                            bias, less, {1, 1}, {0, 0}, {0, 0});
+        convolution_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::convolution_direct,
+                                            image, taps, bias, less, {1, 1}, {0, 0}, {0, 0});
     };
     const auto deconv = [&](const memory::desc &bias) {
-        deconvolution_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::deconvolution_direct, image,
-                                              taps, bias, more, {1, 1}, {0, 0}, {0, 0});
+        deconvolution_forward::primitive_desc(eng, prop_kind::forward_inference,
+                                              algorithm::deconvolution_direct, image, taps, bias, more,
+                                              {1, 1}, {0, 0}, {0, 0});
     };
     inner(list), conv(list), deconv(list), product(row);
-    REQUIRE(refuses([&] { inner(row); }, dnnl_invalid_arguments) && refuses([&] { conv(row); }, dnnl_invalid_arguments));
-    REQUIRE(refuses([&] { deconv(row); }, dnnl_invalid_arguments) && refuses([&] { product(list); }, dnnl_invalid_arguments));
+    REQUIRE(refuses([&] { inner(row); }, dnnl_invalid_arguments) &&
+            refuses([&] { conv(row); }, dnnl_invalid_arguments));
+    REQUIRE(refuses([&] { deconv(row); }, dnnl_invalid_arguments) &&
+            refuses([&] { product(list); }, dnnl_invalid_arguments));
 
     const memory::desc open({DNNL_RUNTIME_DIM_VAL, 3}, dt::f32, tag::ab);
-    REQUIRE(refuses([&] { softmax_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::softmax_accurate,
-                                                          open, open, 1); }, dnnl_unimplemented));
+    REQUIRE(refuses(
+        [&] {
+            softmax_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::softmax_accurate,
+                                            open, open, 1);
+        },
+        dnnl_unimplemented));
     REQUIRE(refuses([&] { open.reshape({3, 2}); }, dnnl_invalid_arguments));
     primitive_attr attr;
     REQUIRE(refuses([&] { attr.set_scales_mask(DNNL_ARG_SRC, -1); }, dnnl_invalid_arguments));
     attr.set_scales_mask(DNNL_ARG_SRC, 0);
-    REQUIRE(refuses([&] { eltwise_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::eltwise_relu, src,
-                                                          src, 0.f, 0.f, attr); }, dnnl_unimplemented));
+    REQUIRE(refuses(
+        [&] {
+            eltwise_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::eltwise_relu, src,
+                                            src, 0.f, 0.f, attr);
+        },
+        dnnl_unimplemented));
     post_ops ops;
     for (int i = 0; i < 32; ++i) ops.append_sum(1.f);
     REQUIRE(refuses([&] { ops.append_sum(1.f); }, dnnl_out_of_memory));
@@ -224,29 +255,44 @@ void statuses(const engine &eng) {
     const matmul::primitive_desc pd(eng, src, mat, dst);
     const memory a(src, eng), b(mat, eng), c(dst, eng);
     stream s(eng), apart(engine(engine::kind::cpu, 0));
-    REQUIRE(refuses([&] { matmul(pd).execute(s, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}}); }, dnnl_invalid_arguments));
-    REQUIRE(refuses([&] { matmul(pd).execute(apart, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}}); },
-                    dnnl_invalid_arguments));
+    REQUIRE(refuses(
+        [&] {
+            matmul(pd).execute(s, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}});
+        },
+        dnnl_invalid_arguments));
+    REQUIRE(refuses(
+        [&] {
+            matmul(pd).execute(apart, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
+        },
+        dnnl_invalid_arguments));
 }
 
 // Numbers of kinds that a library need not have, and a post-operation that it need not take.
 void names_of_other_kinds(const engine &eng) {
-    const int numbers[][2] = {{DNNL_ARG_DIFF_SRC, 129},        {DNNL_ARG_DIFF_SRC_0, 129},      {DNNL_ARG_DIFF_SRC_ITER, 130},
-                              {DNNL_ARG_DIFF_SRC_ITER_C, 131}, {DNNL_ARG_DIFF_DST, 145},        {DNNL_ARG_DIFF_DST_2, 147},
-                              {DNNL_ARG_DIFF_WEIGHTS, 161},    {DNNL_ARG_DIFF_WEIGHTS_3, 164},  {DNNL_ARG_DIFF_BIAS, 169},
-                              {DNNL_ARG_DIFF_SCALE, 255},      {DNNL_ARG_DIFF_SHIFT, 256},      {DNNL_ARG_SRC_LAYER, 1},
-                              {DNNL_ARG_SRC_ITER_C, 3},        {DNNL_ARG_DST_ITER, 18},         {DNNL_ARG_WEIGHTS_PEEPHOLE, 35},
-                              {DNNL_ARG_AUGRU_ATTENTION, 4},   {DNNL_ARG_ATTR_POST_OP_DW, 16384}};
+    const int numbers[][2] = {
+        {DNNL_ARG_DIFF_SRC, 129},        {DNNL_ARG_DIFF_SRC_0, 129},       {DNNL_ARG_DIFF_SRC_ITER, 130},
+        {DNNL_ARG_DIFF_SRC_ITER_C, 131}, {DNNL_ARG_DIFF_DST, 145},         {DNNL_ARG_DIFF_DST_2, 147},
+        {DNNL_ARG_DIFF_WEIGHTS, 161},    {DNNL_ARG_DIFF_WEIGHTS_3, 164},   {DNNL_ARG_DIFF_BIAS, 169},
+        {DNNL_ARG_DIFF_SCALE, 255},      {DNNL_ARG_DIFF_SHIFT, 256},       {DNNL_ARG_SRC_LAYER, 1},
+        {DNNL_ARG_SRC_ITER_C, 3},        {DNNL_ARG_DST_ITER, 18},          {DNNL_ARG_WEIGHTS_PEEPHOLE, 35},
+        {DNNL_ARG_AUGRU_ATTENTION, 4},   {DNNL_ARG_ATTR_POST_OP_DW, 16384}};
     for (const auto &n : numbers) REQUIRE(n[0] == n[1]);
-    REQUIRE(static_cast<int>(prop_kind::backward) == 128 && static_cast<int>(prop_kind::backward_data) == 160);
+    REQUIRE(static_cast<int>(prop_kind::backward) == 128 &&
+            static_cast<int>(prop_kind::backward_data) == 160);
     REQUIRE(dnnl_backward_weights == 192 && dnnl_backward_bias == 193 && dnnl_rnn == 11 && dnnl_gemm == 12);
-    REQUIRE(static_cast<int>(algorithm::vanilla_lstm) == 0x2fff && static_cast<int>(algorithm::lbr_augru) == 0x6fff);
+    REQUIRE(static_cast<int>(algorithm::vanilla_lstm) == 0x2fff &&
+            static_cast<int>(algorithm::lbr_augru) == 0x6fff);
     REQUIRE(std::string(dnnl_prop_kind2str(dnnl_backward_data)) == "backward_data");
-    REQUIRE(std::string(dnnl_prim_kind2str(dnnl_rnn)) == "rnn" && primitive::kind::rnn != primitive::kind::matmul);
+    REQUIRE(std::string(dnnl_prim_kind2str(dnnl_rnn)) == "rnn" &&
+            primitive::kind::rnn != primitive::kind::matmul);
     REQUIRE(std::string(dnnl_alg_kind2str(dnnl_deconvolution_winograd)) == "deconvolution_winograd");
     memory::desc md({2, 3}, dt::f32, tag::ab);
-    REQUIRE(refuses([&] { eltwise_forward::primitive_desc(eng, prop_kind::backward_data, algorithm::eltwise_relu, md, md,
-                                                          0.f, 0.f); }, dnnl_invalid_arguments));
+    REQUIRE(refuses(
+        [&] {
+            eltwise_forward::primitive_desc(eng, prop_kind::backward_data, algorithm::eltwise_relu, md, md,
+                                            0.f, 0.f);
+        },
+        dnnl_invalid_arguments));
 
     post_ops ops;
     ops.append_dw(dt::s8, dt::f32, dt::u8, 3, 2, 1);
@@ -259,8 +305,12 @@ void names_of_other_kinds(const engine &eng) {
     REQUIRE(wei == dt::s8 && bia == dt::f32 && dst == dt::u8 && kernel == 3 && stride == 2 && padding == 1);
     REQUIRE(attr.get_post_ops().kind(0) == primitive::kind::convolution);
     REQUIRE(refuses([&] { ops.append_dw(dt::s8, dt::f32, dt::u8, 3, 1, 3); }, dnnl_invalid_arguments));
-    REQUIRE(refuses([&] { matmul::primitive_desc(eng, {{2, 2}, dt::f32, tag::ab}, {{2, 2}, dt::f32, tag::ab},
-                                                 {{2, 2}, dt::f32, tag::ab}, attr); }, dnnl_unimplemented));
+    REQUIRE(refuses(
+        [&] {
+            matmul::primitive_desc(eng, {{2, 2}, dt::f32, tag::ab}, {{2, 2}, dt::f32, tag::ab},
+                                   {{2, 2}, dt::f32, tag::ab}, attr);
+        },
+        dnnl_unimplemented));
 
     const memory::desc open({DNNL_RUNTIME_DIM_VAL, 3}, dt::f32, tag::ab);
     REQUIRE(refuses([&] { open.permute_axes({1, 0}); }, dnnl_invalid_arguments));

@@ -30,8 +30,8 @@ std::vector<float> numbers(memory::dim n, float scale, int seed) {
 }
 
 // What the network computes, by plain loops.
-std::vector<float> layer(const std::vector<float> &x, const std::vector<float> &w, const std::vector<float> &b,
-                         memory::dim ic, memory::dim oc, bool relu) {
+std::vector<float> layer(const std::vector<float> &x, const std::vector<float> &w,
+                         const std::vector<float> &b, memory::dim ic, memory::dim oc, bool relu) {
     std::vector<float> y(static_cast<std::size_t>(batch * oc));
     for (memory::dim n = 0; n < batch; ++n)
         for (memory::dim o = 0; o < oc; ++o) {
@@ -74,9 +74,9 @@ void run(engine::kind kind) {
     ops.append_eltwise(algorithm::eltwise_relu, 0.0f, 0.0f);
     primitive_attr attr;
     attr.set_post_ops(ops);
-    auto pd1 = inner_product_forward::primitive_desc(
-        eng, prop_kind::forward_inference, x_md, memory::desc({hidden, inputs}, dt::f32, tag::any), b1_md,
-        memory::desc({batch, hidden}, dt::f32, tag::any), attr);
+    auto pd1 = inner_product_forward::primitive_desc(eng, prop_kind::forward_inference, x_md,
+                                                     memory::desc({hidden, inputs}, dt::f32, tag::any), b1_md,
+                                                     memory::desc({batch, hidden}, dt::f32, tag::any), attr);
     memory w1_mem = w1_user;
     if (pd1.weights_desc() != w1_user.get_desc()) {
         w1_mem = memory(pd1.weights_desc(), eng);
@@ -88,9 +88,9 @@ void run(engine::kind kind) {
         {{DNNL_ARG_SRC, x_mem}, {DNNL_ARG_WEIGHTS, w1_mem}, {DNNL_ARG_BIAS, b1_mem}, {DNNL_ARG_DST, h_mem}});
 
     // The second layer has no bias.
-    auto pd2 = inner_product_forward::primitive_desc(
-        eng, prop_kind::forward_inference, pd1.dst_desc(),
-        memory::desc({classes, hidden}, dt::f32, tag::any), memory::desc({batch, classes}, dt::f32, tag::nc));
+    auto pd2 = inner_product_forward::primitive_desc(eng, prop_kind::forward_inference, pd1.dst_desc(),
+                                                     memory::desc({classes, hidden}, dt::f32, tag::any),
+                                                     memory::desc({batch, classes}, dt::f32, tag::nc));
     memory w2_mem = w2_user;
     if (pd2.weights_desc() != w2_user.get_desc()) {
         w2_mem = memory(pd2.weights_desc(), eng);

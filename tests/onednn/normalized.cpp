@@ -41,7 +41,8 @@ void expect(const char *name, const std::vector<float> &got, const std::vector<f
     std::printf("%s", name);
     for (std::size_t i = 0; i < got.size(); ++i) {
         if (i % 7 == 0) std::printf(" %.4f", static_cast<double>(got[i]));
-        if (!(std::fabs(got[i] - want[i]) <= 5e-5f)) throw std::runtime_error(std::string(name) + " is wrong");
+        if (!(std::fabs(got[i] - want[i]) <= 5e-5f))
+            throw std::runtime_error(std::string(name) + " is wrong");
     }
     std::printf("\n");
 }
@@ -52,8 +53,8 @@ void run() {
     memory::desc md({rows, channels}, dt::f32, tag::ab), vec_md({channels}, dt::f32, tag::a),
         row_md({1, channels}, dt::f32, tag::ab), mean_md({rows, 1}, dt::f32, tag::ab);
 
-    std::vector<float> x(static_cast<std::size_t>(rows * channels)), gamma(static_cast<std::size_t>(channels)),
-        beta(static_cast<std::size_t>(channels));
+    std::vector<float> x(static_cast<std::size_t>(rows * channels)),
+        gamma(static_cast<std::size_t>(channels)), beta(static_cast<std::size_t>(channels));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2.0f * std::sin(static_cast<float>(i * i % 97)) + 0.5f;
     for (std::size_t i = 0; i < gamma.size(); ++i) {
         gamma[i] = 1.0f + 0.01f * static_cast<float>(i);
@@ -68,8 +69,8 @@ void run() {
     primitive_attr attr;
     attr.set_scratchpad_mode(scratchpad_mode::user);
     const auto flags = normalization_flags::use_scale | normalization_flags::use_shift;
-    auto norm_pd = layer_normalization_forward::primitive_desc(eng, prop_kind::forward_training, md, md, epsilon, flags,
-                                                               attr);
+    auto norm_pd = layer_normalization_forward::primitive_desc(eng, prop_kind::forward_training, md, md,
+                                                               epsilon, flags, attr);
     if ((norm_pd.get_flags() & normalization_flags::use_scale) == normalization_flags::none ||
         norm_pd.get_epsilon() != epsilon || norm_pd.get_prop_kind() != prop_kind::forward_training)
         throw std::runtime_error("the descriptor is another one");
@@ -77,7 +78,7 @@ void run() {
         throw std::runtime_error("the attributes are others");
     memory mean_mem(norm_pd.mean_desc(), eng), var_mem(norm_pd.variance_desc(), eng),
         scratch_mem(norm_pd.scratchpad_desc(), eng);
-    std::unordered_map<int, memory> norm_args {{DNNL_ARG_SRC, x_mem}, {DNNL_ARG_DST, y_mem}};
+    std::unordered_map<int, memory> norm_args{{DNNL_ARG_SRC, x_mem}, {DNNL_ARG_DST, y_mem}};
     norm_args[DNNL_ARG_SCALE] = gamma_mem;
     norm_args[DNNL_ARG_SHIFT] = beta_mem;
     norm_args[DNNL_ARG_MEAN] = mean_mem;
@@ -104,7 +105,8 @@ void run() {
     expect("normalized", read(y_mem), y);
 
     // y = gelu(y), in place; y = y + x; y = y * gamma, one row for all.
-    auto gelu_pd = eltwise_forward::primitive_desc(eng, prop_kind::forward_inference, algorithm::eltwise_gelu_erf, md, md);
+    auto gelu_pd = eltwise_forward::primitive_desc(eng, prop_kind::forward_inference,
+                                                   algorithm::eltwise_gelu_erf, md, md);
     eltwise_forward(gelu_pd).execute(strm, {{DNNL_ARG_SRC, y_mem}, {DNNL_ARG_DST, y_mem}});
     auto add_pd = binary::primitive_desc(eng, algorithm::binary_add, md, md, md);
     binary(add_pd).execute(strm, {{DNNL_ARG_SRC_0, y_mem}, {DNNL_ARG_SRC_1, x_mem}, {DNNL_ARG_DST, y_mem}});
@@ -120,14 +122,16 @@ void run() {
     primitive_attr tanh_attr;
     tanh_attr.set_post_ops(ops);
     if (tanh_attr.get_post_ops().len() != 1) throw std::runtime_error("the chain is another one");
-    auto red_pd = reduction::primitive_desc(eng, algorithm::reduction_mean, md, mean_md, 0.0f, 0.0f, tanh_attr);
+    auto red_pd =
+        reduction::primitive_desc(eng, algorithm::reduction_mean, md, mean_md, 0.0f, 0.0f, tanh_attr);
     memory red_mem(red_pd.dst_desc(), eng);
     reduction(red_pd).execute(strm, {{DNNL_ARG_SRC, y_mem}, {DNNL_ARG_DST, red_mem}});
     strm.wait();
 
     for (std::size_t i = 0; i < y.size(); ++i) {
         const double v = static_cast<double>(y[i]);
-        y[i] = (static_cast<float>(0.5 * v * (1.0 + std::erf(v / std::sqrt(2.0)))) + x[i]) * gamma[i % gamma.size()];
+        y[i] = (static_cast<float>(0.5 * v * (1.0 + std::erf(v / std::sqrt(2.0)))) + x[i]) *
+               gamma[i % gamma.size()];
     }
     for (std::size_t r = 0; r < mean.size(); ++r) {
         const auto begin = y.begin() + static_cast<std::ptrdiff_t>(r * gamma.size());

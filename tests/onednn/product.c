@@ -5,13 +5,13 @@
 
 #include "oneapi/dnnl/dnnl.h"
 
-#define CHECK(call)                                                                    \
-    do {                                                                               \
-        dnnl_status_t status_ = (call);                                                \
-        if (status_ != dnnl_success) {                                                 \
+#define CHECK(call)                                                                     \
+    do {                                                                                \
+        dnnl_status_t status_ = (call);                                                 \
+        if (status_ != dnnl_success) {                                                  \
             fprintf(stderr, "line %d: %s: status %d\n", __LINE__, #call, (int)status_); \
-            exit(1);                                                                   \
-        }                                                                              \
+            exit(1);                                                                    \
+        }                                                                               \
     } while (0)
 
 enum { M = 3, K = 17, N = 8 };
@@ -62,18 +62,20 @@ int main(void) {
     CHECK(dnnl_primitive_attr_create(&attr));
     CHECK(dnnl_primitive_attr_set_post_ops(attr, ops));
     CHECK(dnnl_post_ops_destroy(ops));
-    CHECK(dnnl_matmul_primitive_desc_create(&product_pd, engine, desc_of(ma), desc_of(mb), desc_of(mbias), desc_of(mc),
-                                            attr));
+    CHECK(dnnl_matmul_primitive_desc_create(&product_pd, engine, desc_of(ma), desc_of(mb), desc_of(mbias),
+                                            desc_of(mc), attr));
     CHECK(dnnl_primitive_attr_destroy(attr));
     CHECK(dnnl_primitive_desc_query(product_pd, dnnl_query_impl_info_str, 0, &name));
     CHECK(dnnl_primitive_desc_query(product_pd, dnnl_query_memory_consumption_s64, 0, &scratch));
     if (name[0] == '\0' || scratch < 0 ||
-        !dnnl_memory_desc_equal(dnnl_primitive_desc_query_md(product_pd, dnnl_query_dst_md, 0), desc_of(mc)) ||
+        !dnnl_memory_desc_equal(dnnl_primitive_desc_query_md(product_pd, dnnl_query_dst_md, 0),
+                                desc_of(mc)) ||
         dnnl_primitive_desc_query_s32(product_pd, dnnl_query_num_of_outputs_s32, 0) != 1)
         return 2;
     CHECK(dnnl_primitive_create(&product, product_pd));
-    CHECK(dnnl_softmax_forward_primitive_desc_create(&softmax_pd, engine, dnnl_forward_inference, dnnl_softmax_accurate,
-                                                     desc_of(mc), desc_of(mc), 1, NULL));
+    CHECK(dnnl_softmax_forward_primitive_desc_create(&softmax_pd, engine, dnnl_forward_inference,
+                                                     dnnl_softmax_accurate, desc_of(mc), desc_of(mc), 1,
+                                                     NULL));
     CHECK(dnnl_primitive_create(&softmax, softmax_pd));
     CHECK(dnnl_primitive_desc_destroy(product_pd));
     CHECK(dnnl_primitive_desc_destroy(softmax_pd));

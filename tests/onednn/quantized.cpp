@@ -22,10 +22,13 @@ void require(bool what, const char *text) {
     if (!what) throw std::runtime_error(text);
 }
 
-float clamp_round(float x, float low, float high) { return std::nearbyint(std::fmin(std::fmax(x, low), high)); }
+float clamp_round(float x, float low, float high) {
+    return std::nearbyint(std::fmin(std::fmax(x, low), high));
+}
 
 // s8 with one scale, by a reorder.
-memory quantize(const engine &eng, stream &s, std::vector<float> &values, const memory::dims &dims, float scale) {
+memory quantize(const engine &eng, stream &s, std::vector<float> &values, const memory::dims &dims,
+                float scale) {
     memory f32_mem({dims, dt::f32, tag::ab}, eng, values.data());
     memory s8_mem({dims, dt::s8, tag::ab}, eng);
     memory scale_mem({{1}, dt::f32, tag::x}, eng);
@@ -33,9 +36,9 @@ memory quantize(const engine &eng, stream &s, std::vector<float> &values, const 
     primitive_attr attr;
     attr.set_scales_mask(DNNL_ARG_DST, 0);
     auto pd = reorder::primitive_desc(eng, f32_mem.get_desc(), eng, s8_mem.get_desc(), attr);
-    reorder(pd).execute(s, {{DNNL_ARG_FROM, f32_mem},
-                            {DNNL_ARG_TO, s8_mem},
-                            {DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, scale_mem}});
+    reorder(pd).execute(
+        s,
+        {{DNNL_ARG_FROM, f32_mem}, {DNNL_ARG_TO, s8_mem}, {DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, scale_mem}});
     s.wait();
     return s8_mem;
 }
@@ -51,7 +54,8 @@ void run() {
     memory w_mem = quantize(eng, s, w, {k_size, n_size}, w_scale);
     const std::int8_t *w_s8 = static_cast<const std::int8_t *>(w_mem.get_data_handle());
     for (std::size_t i = 0; i < w.size(); ++i)
-        require(w_s8[i] == static_cast<std::int8_t>(clamp_round(w[i] / w_scale, -128.0f, 127.0f)), "a weight is wrong");
+        require(w_s8[i] == static_cast<std::int8_t>(clamp_round(w[i] / w_scale, -128.0f, 127.0f)),
+                "a weight is wrong");
 
     primitive_attr attr;
     attr.set_scales_mask(DNNL_ARG_SRC, 0);
@@ -115,9 +119,9 @@ void run() {
     } catch (const error &e) {
         require(e.status == dnnl_invalid_arguments || e.status == dnnl_unimplemented, "another status");
         switch (e.status) {
-            case dnnl_invalid_arguments:
-            case dnnl_unimplemented: std::printf("refused\n"); break;
-            default: break;
+        case dnnl_invalid_arguments:
+        case dnnl_unimplemented: std::printf("refused\n"); break;
+        default: break;
         }
     }
 }

@@ -33,9 +33,9 @@ void print(const char *name, const memory &mem) {
 
 const char *name_of(dt type) {
     switch (type) {
-        case dt::f32: return "f32";
-        case dt::s8: return "s8";
-        default: return "?";
+    case dt::f32: return "f32";
+    case dt::s8: return "s8";
+    default: return "?";
     }
 }
 
@@ -45,12 +45,13 @@ void descriptors() {
     memory::desc nchw({2, 3, 4, 5}, dt::f32, tag::nchw), nhwc({2, 3, 4, 5}, dt::f32, tag::nhwc);
     memory::desc copy = nchw;
     REQUIRE(copy == nchw && copy != nhwc);
-    REQUIRE(nhwc.get_strides() == (memory::dims {60, 1, 15, 3}));
+    REQUIRE(nhwc.get_strides() == (memory::dims{60, 1, 15, 3}));
     REQUIRE(nchw.get_dims() == nhwc.get_dims() && nchw.get_size() == 2 * 3 * 4 * 5 * sizeof(float));
     REQUIRE(nchw.get_format_kind() == memory::format_kind::blocked);
     REQUIRE(!std::strcmp(name_of(nchw.get_data_type()), "f32"));
     memory::desc blocked({2, 19, 4, 5}, dt::f32, tag::nChw16c);
-    REQUIRE(blocked.get_inner_nblks() == 1 && blocked.get_inner_blks()[0] == 16 && blocked.get_inner_idxs()[0] == 1);
+    REQUIRE(blocked.get_inner_nblks() == 1 && blocked.get_inner_blks()[0] == 16 &&
+            blocked.get_inner_idxs()[0] == 1);
     REQUIRE(blocked.get_padded_dims()[1] == 32 && blocked.get_dims()[1] == 19);
     REQUIRE(nchw.permute_axes({0, 3, 1, 2}) == memory::desc({2, 4, 5, 3}, dt::f32, {60, 5, 1, 20}));
     REQUIRE(nchw.reshape({6, 20}) == memory::desc({6, 20}, dt::f32, tag::ab));
@@ -62,7 +63,9 @@ void descriptors() {
     int refused = 0;
     try {
         memory::desc({2, 3}, dt::f32, tag::nchw);
-    } catch (const dnnl::error &e) { refused = e.status == dnnl_invalid_arguments; }
+    } catch (const dnnl::error &e) {
+        refused = e.status == dnnl_invalid_arguments;
+    }
     REQUIRE(refused);
 }
 
@@ -86,10 +89,11 @@ void tensors(const engine &eng, stream &s) {
     mems.push_back(a_mem);
     mems.push_back(b_mem);
     concat::primitive_desc concat_pd(eng, 1, mds);
-    REQUIRE(concat_pd.dst_desc().get_dims() == (memory::dims {2, 6}));
+    REQUIRE(concat_pd.dst_desc().get_dims() == (memory::dims{2, 6}));
     memory joined(concat_pd.dst_desc(), eng);
     std::unordered_map<int, memory> args;
-    for (std::size_t i = 0; i < mems.size(); ++i) args.insert({DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), mems[i]});
+    for (std::size_t i = 0; i < mems.size(); ++i)
+        args.insert({DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), mems[i]});
     args.insert({DNNL_ARG_DST, joined});
     concat(concat_pd).execute(s, args);
 
@@ -110,7 +114,7 @@ void tensors(const engine &eng, stream &s) {
     a_mem = memory();
     REQUIRE(!a_mem && alias);
     print("alias", alias);
-    std::map<std::string, primitive> zoo {{"concat", concat(concat_pd)}, {"sum", sum(sum_pd)}};
+    std::map<std::string, primitive> zoo{{"concat", concat(concat_pd)}, {"sum", sum(sum_pd)}};
     for (const auto &entry : zoo)
         std::printf("%s %s\n", entry.first.c_str(),
                     dnnl_prim_kind2str(static_cast<dnnl_primitive_kind_t>(entry.second.get_kind())));
@@ -127,8 +131,8 @@ int main() {
         set_primitive_cache_capacity(get_primitive_cache_capacity());
         REQUIRE(version() != nullptr && version()->major >= 0);
         descriptors();
-        engine eng {engine::kind::cpu, 0};
-        stream s {eng};
+        engine eng{engine::kind::cpu, 0};
+        stream s{eng};
         tensors(eng, s);
         return 0;
     } catch (const std::exception &e) {

@@ -600,12 +600,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions),      cmocka_unit_test(test_runs),
         cmocka_unit_test(test_weights),        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_special_values), cmocka_unit_test(test_slice_backward), cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_versions),       cmocka_unit_test(test_graphs),
-        cmocka_unit_test(test_attributes),     cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_external),       cmocka_unit_test(test_store),
-        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_stored),
+        cmocka_unit_test(test_special_values), cmocka_unit_test(test_slice_backward),
+        cmocka_unit_test(test_functions),      cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_graphs),         cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_bytes),          cmocka_unit_test(test_external),
+        cmocka_unit_test(test_store),          cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -391,7 +391,8 @@ static void destroyed_while_awaited(void **state) {
             CHECK_OK(late[i].status);
             assert_int_equal(late[i].result, way == HOST_EVENT ? dnnl_tp_cancelled : dnnl_tp_success);
         }
-        assert_int_equal(dnnl_tp_stream_wait(stream), way == HOST_EVENT ? dnnl_tp_cancelled : dnnl_tp_success);
+        assert_int_equal(dnnl_tp_stream_wait(stream),
+                         way == HOST_EVENT ? dnnl_tp_cancelled : dnnl_tp_success);
         CHECK_OK(dnnl_tp_stream_destroy(stream));
         hostile_pool_destroy(pool);
     }

@@ -14,7 +14,15 @@
 #include "threading/base/sleeper.h"
 #include "threading/streams/stream_attr.h"
 
-enum { TIMEOUT_S = 100, PIECES = 20, PIECE_US = 300, SHORT_US = 50, MEASURE_MS = 300, LONGS = 2, ATTEMPTS = 8 };
+enum {
+    TIMEOUT_S = 100,
+    PIECES = 20,
+    PIECE_US = 300,
+    SHORT_US = 50,
+    MEASURE_MS = 300,
+    LONGS = 2,
+    ATTEMPTS = 8
+};
 static const int64_t LONG_NS = 6000000, SHORT_NS = 60000;
 
 typedef struct {

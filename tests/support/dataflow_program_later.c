@@ -46,7 +46,8 @@ static void *complete(void *arg) {
     return NULL;
 }
 
-bool dataflow_program_later(dataflow_program_t *p, uint64_t task, uint64_t *out, uint64_t value, uint32_t salt) {
+bool dataflow_program_later(dataflow_program_t *p, uint64_t task, uint64_t *out, uint64_t value,
+                            uint32_t salt) {
     later_t l = {task, out, value, 0};
     if (salt % 4 == 0) {
         give(p, &l);

@@ -18,19 +18,19 @@ typedef enum {
     POOL_LIES_ONE,
     POOL_LIES_THOUSAND,
     POOL_LIES_NEGATIVE,
-    POOL_SINGLE_CALLER,    /* schedule, runs; notes when two callers were inside at once */
-    POOL_RUNS,             /* schedule with run_begin and run_end; notes wrong cookies */
-    POOL_STALLED,          /* schedule; nothing runs before hostile_pool_unstall */
-    POOL_ASYNC_SCHEDULE,   /* schedule, ASYNCHRONOUS */
-    POOL_LOOP,             /* parallel_for, synchronous, its caller works */
-    POOL_LOOP_IDLE_CALLER, /* parallel_for, synchronous, its caller only waits */
-    POOL_LOOP_SERIAL,      /* parallel_for runs all jobs on its caller, last one first */
-    POOL_LOOP_REFUSE,      /* parallel_for always refuses */
+    POOL_SINGLE_CALLER,      /* schedule, runs; notes when two callers were inside at once */
+    POOL_RUNS,               /* schedule with run_begin and run_end; notes wrong cookies */
+    POOL_STALLED,            /* schedule; nothing runs before hostile_pool_unstall */
+    POOL_ASYNC_SCHEDULE,     /* schedule, ASYNCHRONOUS */
+    POOL_LOOP,               /* parallel_for, synchronous, its caller works */
+    POOL_LOOP_IDLE_CALLER,   /* parallel_for, synchronous, its caller only waits */
+    POOL_LOOP_SERIAL,        /* parallel_for runs all jobs on its caller, last one first */
+    POOL_LOOP_REFUSE,        /* parallel_for always refuses */
     POOL_LOOP_SINGLE_CALLER, /* runs, too */
-    POOL_ASYNC_IN_ORDER,  /* parallel_for, ASYNCHRONOUS | IN_ORDER: one loop after another */
-    POOL_ASYNC_UNORDERED, /* parallel_for, ASYNCHRONOUS: loops overlap, jobs in LIFO order */
-    POOL_ASYNC_ONE,       /* the same with one worker */
-    POOL_ASYNC_REFUSE,    /* ASYNCHRONOUS, refuses every loop */
+    POOL_ASYNC_IN_ORDER,     /* parallel_for, ASYNCHRONOUS | IN_ORDER: one loop after another */
+    POOL_ASYNC_UNORDERED,    /* parallel_for, ASYNCHRONOUS: loops overlap, jobs in LIFO order */
+    POOL_ASYNC_ONE,          /* the same with one worker */
+    POOL_ASYNC_REFUSE,       /* ASYNCHRONOUS, refuses every loop */
     POOL_KINDS
 } hostile_kind_t;
 

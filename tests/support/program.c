@@ -213,8 +213,8 @@ static dnnl_tp_value_t number(block_t *b, dnnl_tp_data_type_t type, int x) {
     const int32_t i = x;
     const float f = (float)x;
     dnnl_tp_value_t v;
-    MUST(dnnl_tp_graph_constant(b->graph, &v, "n", type, 0, NULL, type == dnnl_tp_f32 ? (const void *)&f : &i, 0,
-                                NULL, NULL));
+    MUST(dnnl_tp_graph_constant(b->graph, &v, "n", type, 0, NULL, type == dnnl_tp_f32 ? (const void *)&f : &i,
+                                0, NULL, NULL));
     return v;
 }
 /* What add_host does with closures, as graph operators: max(limit - x, 0), x being an s32 scalar or the largest

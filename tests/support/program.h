@@ -14,12 +14,12 @@
 enum { PROGRAM_INPUTS = 3, PROGRAM_ELEMS = 4, PROGRAM_MAX_OUTPUTS = 6 };
 
 typedef struct {
-    int size;       /* operators, roughly */
-    int depth;      /* of nested regions */
-    int window;     /* of loops: 1..window */
-    int functions;  /* how many */
-    int primitives; /* share of operators that are primitives, in percent */
-    int spin;       /* host closures waste up to so many rounds and yield now and then */
+    int size;        /* operators, roughly */
+    int depth;       /* of nested regions */
+    int window;      /* of loops: 1..window */
+    int functions;   /* how many */
+    int primitives;  /* share of operators that are primitives, in percent */
+    int spin;        /* host closures waste up to so many rounds and yield now and then */
     int no_closures; /* 1: predicates, counters and all else are graph operators, and the hash stays 0 */
 } program_opts_t;
 

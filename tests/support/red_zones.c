@@ -71,18 +71,16 @@ void dtp_zones_plan(dtp_exec_t *e, const dtp_lower_t *l) {
     if (!z || !reader) return;
     z->zone = dtp_arena_alloc(&e->arena, sizeof *z->zone * (size_t)(l->nbufs + 1));
     for (int k = 0; k < 2; ++k)
-        z->dies[k] = dtp_arena_alloc(&e->arena, sizeof **z->dies *
-                                                    (size_t)(e->nsteps + e->nslice_groups + 1));
+        z->dies[k] =
+            dtp_arena_alloc(&e->arena, sizeof **z->dies * (size_t)(e->nsteps + e->nslice_groups + 1));
     if (!z->zone || !z->dies[0] || !z->dies[1]) return;
     find_readers(e, l, reader);
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
         const bool local = buf->kind == DTP_BUF_LOCAL && !packed;
-        if (buf->first < 0 || buf->bytes == 0 || (buf->kind != DTP_BUF_INSTANCE && !local))
-            continue;
+        if (buf->first < 0 || buf->bytes == 0 || (buf->kind != DTP_BUF_INSTANCE && !local)) continue;
         const size_t bytes =
-            local ? (size_t)(buf->unit_bytes * e->slice_groups[buf->slice_group].capacity)
-                  : buf->bytes;
+            local ? (size_t)(buf->unit_bytes * e->slice_groups[buf->slice_group].capacity) : buf->bytes;
         z->zone[z->n] = (zone_t){.scope = local ? OF_SLOT : buf->scope,
                                  .at = (size_t)buf->offset,
                                  .bytes = bytes,
@@ -124,8 +122,7 @@ typedef void visit_t(struct dtp_zones *zones, const zone_t *z, char *p);
 
 static void visit(const dtp_exec_t *e, int scope, char *memory, visit_t *fn) {
     for (int i = 0; i < e->zones->n; ++i)
-        if (e->zones->zone[i].scope == scope)
-            fn(e->zones, &e->zones->zone[i], memory + e->zones->zone[i].at);
+        if (e->zones->zone[i].scope == scope) fn(e->zones, &e->zones->zone[i], memory + e->zones->zone[i].at);
 }
 
 /* All instances that live in that of a scope. */
@@ -163,8 +160,7 @@ static size_t bytes_of(const dtp_exec_t *e, int scope) {
 static char *map(const dtp_exec_t *e, char *memory, size_t bytes) {
     void *p = memory;
     if (!e->zones) return NULL; /* there was no memory for it */
-    if (e->by_stream && e->engine->v->map(e->engine, memory, bytes, &p) != dnnl_tp_success)
-        return NULL;
+    if (e->by_stream && e->engine->v->map(e->engine, memory, bytes, &p) != dnnl_tp_success) return NULL;
     return p;
 }
 static void unmap(const dtp_exec_t *e, char *memory, size_t bytes, char *p) {
@@ -203,8 +199,7 @@ void dtp_zones_after(const dtp_exec_t *e, int done, void *const *bases, int nsta
     for (int i = e->zones ? e->zones->dies[k][done] : 0, next; i; i = next) {
         const zone_t *z = &e->zones->zone[i - 1];
         void *const *of = bases;
-        for (int s = e->steps[step].scope; s != z->scope; s = e->scopes[s].parent)
-            of = of[DTP_BASE_UP];
+        for (int s = e->steps[step].scope; s != z->scope; s = e->scopes[s].parent) of = of[DTP_BASE_UP];
         char *p = (char *)of[DTP_BASE_INSTANCE] + z->at;
         next = z->next[k];
         ALLOW(p, z->bytes); /* closures come twice */

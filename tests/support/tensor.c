@@ -207,8 +207,9 @@ void tensor_check(const tensor_t *t, const char *what) {
 static const struct {
     dnnl_tp_cpu_isa_t isa;
     const char *name;
-} isas[] = {
-    {dnnl_tp_cpu_isa_sse41, "portable"}, {dnnl_tp_cpu_isa_avx2, "avx2"}, {dnnl_tp_cpu_isa_avx512_core_bf16, "best"}};
+} isas[] = {{dnnl_tp_cpu_isa_sse41, "portable"},
+            {dnnl_tp_cpu_isa_avx2, "avx2"},
+            {dnnl_tp_cpu_isa_avx512_core_bf16, "best"}};
 static const int threads[] = {1, 2, 3, 7};
 enum { NISAS = sizeof isas / sizeof *isas, NTHREADS = sizeof threads / sizeof *threads };
 static place_t all[NISAS * NTHREADS];

@@ -57,12 +57,10 @@ bool traps_ordinary(const dtp_md_t *md, const void *data, bool is_input) {
     const char *p = data;
     if (md->ndims == 0 || !dtp_md_nelems(md) || md->format_kind != dnnl_tp_blocked) return true;
     int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
-    if (traps_ordinary_run(md->data_type, p + (size_t)md->offset0 * size, dtp_md_size(md),
-                           is_input))
+    if (traps_ordinary_run(md->data_type, p + (size_t)md->offset0 * size, dtp_md_size(md), is_input))
         return true;
     do /* gaps between elements may hold anything */
-        if (class_at(md->data_type, p + (size_t)tensor_offset(md, pos) * size) > is_input)
-            return false;
+        if (class_at(md->data_type, p + (size_t)tensor_offset(md, pos) * size) > is_input) return false;
     while (tensor_next(md, pos));
     return true;
 }

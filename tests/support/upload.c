@@ -123,8 +123,8 @@ dnnl_tp_status_t test_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_strea
     dnnl_tp_status_t status = dnnl_tp_primitive_execute_handles(primitive, stream, nargs, there);
     if (status == dnnl_tp_success) status = dnnl_tp_stream_wait(stream);
     if (ordinary)
-        check_traps(primitive->pd, status == dnnl_tp_success &&
-                                       args_ordinary(primitive->pd, nargs, args, false));
+        check_traps(primitive->pd,
+                    status == dnnl_tp_success && args_ordinary(primitive->pd, nargs, args, false));
     upload_end(&u);
     return status;
 }
@@ -166,7 +166,8 @@ static bool tensors_ordinary(const_dnnl_tp_executable_t e, bool inputs, void *co
     const int32_t *values = inputs ? e->graph->inputs : e->graph->outputs;
     for (int i = 0; i < (inputs ? e->nin : e->nout); ++i) {
         const size_t bytes = inputs ? e->in_bytes[i] : e->out_bytes[i];
-        if (bytes && data[i] && !traps_ordinary_run(e->infos[values[i]]->data_type, data[i], bytes, inputs)) return false;
+        if (bytes && data[i] && !traps_ordinary_run(e->infos[values[i]]->data_type, data[i], bytes, inputs))
+            return false;
     }
     return true;
 }

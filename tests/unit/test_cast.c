@@ -166,6 +166,7 @@ static void stores(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(casts), cmocka_unit_test(moves), cmocka_unit_test(stores)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(casts), cmocka_unit_test(moves),
+                                       cmocka_unit_test(stores)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,7 +237,8 @@ static void tiles(void **state) {
             }
         assert_true(found >= 4);
         for (int mr = 1; mr <= set[s]->half_panel_mr; ++mr)
-            check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = 2, .half_panel = true}, 24, 8);
+            check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = 2, .half_panel = true}, 24,
+                        8);
         for (int nv = 1; nv <= DTP_UKR_TALL_PANELS; ++nv)
             for (int mr = 1; mr <= DTP_UKR_TALL_ROWS; ++mr) {
                 if (!set[s]->tall[nv][mr]) continue;

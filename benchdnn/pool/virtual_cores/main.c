@@ -292,8 +292,8 @@ int main(int argc, char **argv) {
         }
     }
     if (opt.list) return 0;
-    printf("%d rows, %d below a bar (%g %% of greedy, %g %% of a fair share, %g ms idle), %d disturbed\n", n_rows,
-           n_missed, opt.bar, opt.fair, opt.idle_ms, n_disturbed);
+    printf("%d rows, %d below a bar (%g %% of greedy, %g %% of a fair share, %g ms idle), %d disturbed\n",
+           n_rows, n_missed, opt.bar, opt.fair, opt.idle_ms, n_disturbed);
     for (int i = 0; i < n_missed; ++i) printf("  %s\n", missed[i]);
     if (opt.csv) fclose(opt.csv);
     if (opt.spans) fclose(opt.spans);

@@ -22,7 +22,8 @@ void dtp_onnx_arg(cv_t *cv) {
     val_t *x = cv->in[0];
     const int nd = x->info.ndims, axis = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", 0), nd);
     const bool keep = dtp_cv_int(cv, "keepdims", 1) != 0, last = dtp_cv_int(cv, "select_last_index", 0) != 0;
-    val_t *y = cv->status ? NULL : top(keep ? dtp_cv_last(cv) : cv, x, axis, 1, cv->row->kind == 1, last, false);
+    val_t *y =
+        cv->status ? NULL : top(keep ? dtp_cv_last(cv) : cv, x, axis, 1, cv->row->kind == 1, last, false);
     if (!keep && !cv->status) {
         int64_t dims[DNNL_TP_MAX_NDIMS];
         for (int d = 0, k = 0; d < nd; ++d)

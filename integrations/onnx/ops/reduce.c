@@ -127,8 +127,7 @@ void dtp_onnx_lp_normalization(cv_t *cv) {
     largest = largest ? dtp_cv_reduce(cv, dnnl_tp_op_reduce_max, largest, 1, &axis, true) : NULL;
     val_t *x = dtp_cv_binary(cv, dnnl_tp_op_divide, cv->in[0], kept_finite(cv, largest, least));
     if (cv->status) return;
-    val_t *norm =
-        dtp_cv_reduce(cv, p == 1 ? dnnl_tp_op_reduce_l1 : dnnl_tp_op_reduce_l2, x, 1, &axis, true);
+    val_t *norm = dtp_cv_reduce(cv, p == 1 ? dnnl_tp_op_reduce_l1 : dnnl_tp_op_reduce_l2, x, 1, &axis, true);
     norm = dtp_cv_binary(cv, dnnl_tp_op_maximum, norm, dtp_cv_scalar(cv, type, least));
     dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_divide, x, norm));
 }

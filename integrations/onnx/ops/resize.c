@@ -42,7 +42,7 @@ static int word(cv_t *cv, const char *name, const char *const *words, int n) {
 typedef struct {
     int64_t in, out;
     double to, from, scale; /* scale = to / from */
-    double begin, end; /* of the part that is cropped, of 1 */
+    double begin, end;      /* of the part that is cropped, of 1 */
 } axis_t;
 
 /* Where element i comes from. */

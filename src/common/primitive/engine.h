@@ -142,7 +142,9 @@ struct dnnl_tp_engine {
 
 /* Whether so many bytes, which a primitive reads and writes, would not stay in the caches until its result is read:
  * then results may be stored past them. */
-static inline bool dtp_exceeds_caches(double bytes, int64_t l3_bytes) { return bytes > 0.5 * (double)l3_bytes; }
+static inline bool dtp_exceeds_caches(double bytes, int64_t l3_bytes) {
+    return bytes > 0.5 * (double)l3_bytes;
+}
 
 /* Engine kinds of this build (src/engines.c). */
 const dtp_engine_vtbl_t *dtp_engine_vtbl(dnnl_tp_engine_kind_t kind);

@@ -10,7 +10,7 @@ typedef struct {
     dnnl_tp_prop_kind_t prop;
     dnnl_tp_alg_kind_t alg;
     int keeps_nan; /* the maximum of a window with NaN is NaN, as graphs want it; without a workspace */
-    int spatial; /* dimensions of the window: 1..3 */
+    int spatial;   /* dimensions of the window: 1..3 */
     dnnl_tp_dims_t strides, kernel, dilations, padding_l, padding_r;
     dtp_md_t src, dst;  /* N, C, space */
     dtp_md_t workspace; /* of dst's dims and layout; zero unless the maxima of training are asked for */

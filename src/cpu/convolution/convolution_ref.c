@@ -133,5 +133,5 @@ static dnnl_tp_status_t convolution_ref_execute(const dtp_pd_t *pd, const dtp_ex
     return dnnl_tp_success;
 }
 
-DTP_CPU_REFERENCE(convolution, 0, .plan_size = sizeof(ref_plan_t),
-                  .pd_init = convolution_ref_pd_init, .execute = convolution_ref_execute);
+DTP_CPU_REFERENCE(convolution, 0, .plan_size = sizeof(ref_plan_t), .pd_init = convolution_ref_pd_init,
+                  .execute = convolution_ref_execute);

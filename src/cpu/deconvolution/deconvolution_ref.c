@@ -98,5 +98,5 @@ static dnnl_tp_status_t deconvolution_ref_execute(const dtp_pd_t *pd, const dtp_
     return dnnl_tp_success;
 }
 
-DTP_CPU_REFERENCE(deconvolution, 0, .plan_size = sizeof(dtp_postops_t),
-                  .pd_init = deconvolution_ref_pd_init, .execute = deconvolution_ref_execute);
+DTP_CPU_REFERENCE(deconvolution, 0, .plan_size = sizeof(dtp_postops_t), .pd_init = deconvolution_ref_pd_init,
+                  .execute = deconvolution_ref_execute);

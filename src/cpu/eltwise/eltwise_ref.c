@@ -67,5 +67,5 @@ static dnnl_tp_status_t eltwise_ref_execute(const dtp_pd_t *pd, const dtp_exec_c
     return dnnl_tp_success;
 }
 
-DTP_CPU_REFERENCE(eltwise, DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
-                  .pd_init = eltwise_ref_pd_init, .execute = eltwise_ref_execute);
+DTP_CPU_REFERENCE(eltwise, DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = eltwise_ref_pd_init,
+                  .execute = eltwise_ref_execute);

@@ -52,7 +52,8 @@ void dtp_gemm_rows_ahead(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, in
         dtp_gemm_rows_ahead(ukr, u, nv - first, rows, pf, ahead);
         return;
     }
-    const bool half = nv == 2 && ukr->half_panel_mr && dtp_ukr_is_half_panel(u->mask) && u->bstep == DTP_UKR_PANEL_BYTES;
+    const bool half =
+        nv == 2 && ukr->half_panel_mr && dtp_ukr_is_half_panel(u->mask) && u->bstep == DTP_UKR_PANEL_BYTES;
     const bool tall = nv == DTP_UKR_TALL_PANELS && dtp_gemm_tall(ukr, nv, rows) &&
                       u->bstep == DTP_UKR_PANEL_BYTES && !u->row_a && !u->row_c && !u->row_add && !u->taps &&
                       !(u->flags & DTP_UKR_STREAM);

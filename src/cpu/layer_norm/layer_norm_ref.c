@@ -86,5 +86,5 @@ static dnnl_tp_status_t layer_norm_ref_execute(const dtp_pd_t *pd, const dtp_exe
     return dnnl_tp_success;
 }
 
-DTP_CPU_REFERENCE(layer_norm, DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
-                  .pd_init = layer_norm_ref_pd_init, .execute = layer_norm_ref_execute);
+DTP_CPU_REFERENCE(layer_norm, DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = layer_norm_ref_pd_init,
+                  .execute = layer_norm_ref_execute);

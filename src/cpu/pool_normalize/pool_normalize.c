@@ -141,5 +141,5 @@ static dnnl_tp_status_t pool_normalize_execute(const dtp_pd_t *pd, const dtp_exe
 
 DTP_CPU_IMPLS(pool_normalize, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
               .pd_init = pool_normalize_init, .execute = pool_normalize_execute);
-DTP_CPU_REFERENCE(pool_normalize, DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
-                  .pd_init = pool_normalize_init, .execute = pool_normalize_execute);
+DTP_CPU_REFERENCE(pool_normalize, DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = pool_normalize_init,
+                  .execute = pool_normalize_execute);

@@ -79,5 +79,5 @@ static dnnl_tp_status_t ref_reduction_execute(const dtp_pd_t *pd, const dtp_exec
     return dnnl_tp_success;
 }
 
-DTP_CPU_REFERENCE(reduction, 0, .plan_size = sizeof(ref_reduction_plan_t),
-                  .pd_init = ref_reduction_pd_init, .execute = ref_reduction_execute);
+DTP_CPU_REFERENCE(reduction, 0, .plan_size = sizeof(ref_reduction_plan_t), .pd_init = ref_reduction_pd_init,
+                  .execute = ref_reduction_execute);

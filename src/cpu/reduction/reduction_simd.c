@@ -77,10 +77,10 @@ static int op_of(const dtp_reduction_desc_t *d) {
 }
 
 static float neutral(int op) {
-    return dtp_reduce_adds(op)                                  ? 0.f
-           : op == DTP_REDUCE_MUL                               ? 1.f
+    return dtp_reduce_adds(op)                                ? 0.f
+           : op == DTP_REDUCE_MUL                             ? 1.f
            : op == DTP_REDUCE_MAX || op == DTP_REDUCE_MAXIMUM ? -INFINITY
-                                                                : INFINITY;
+                                                              : INFINITY;
 }
 
 /* Puts the loops into order and fixes tiles and shards. */

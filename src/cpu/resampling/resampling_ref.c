@@ -78,5 +78,5 @@ static dnnl_tp_status_t resampling_ref_execute(const dtp_pd_t *pd, const dtp_exe
     return dnnl_tp_success;
 }
 
-DTP_CPU_REFERENCE(resampling, 0, .plan_size = sizeof(dtp_postops_t),
-                  .pd_init = resampling_ref_pd_init, .execute = resampling_ref_execute);
+DTP_CPU_REFERENCE(resampling, 0, .plan_size = sizeof(dtp_postops_t), .pd_init = resampling_ref_pd_init,
+                  .execute = resampling_ref_execute);

@@ -192,8 +192,9 @@ static dnnl_tp_status_t lanes_pd_init(dtp_pd_t *pd) {
     const int64_t pixel = dtp_max64(2 * dtp_round_up(p->axis, dtp_max64(p->block, 1)) * p->size, 1);
     p->tile = dtp_max64((p->block ? BLOCKS_BYTES : TILE_BYTES) / pixel, 1);
     p->tiles = dtp_div_up(p->pixels, p->tile);
-    p->stream = p->block && p->ld % DTP_CACHE_LINE == 0 &&
-                dtp_exceeds_caches((double)pixel * (double)p->pixels * (double)p->outer, pd->engine->l3_bytes);
+    p->stream =
+        p->block && p->ld % DTP_CACHE_LINE == 0 &&
+        dtp_exceeds_caches((double)pixel * (double)p->pixels * (double)p->outer, pd->engine->l3_bytes);
     const double vectors = (double)pixel / (double)(2 * p->width) * (double)p->tile;
     p->grain = dtp_grain(vectors * NS_PER_VECTOR * (double)(1 + dtp_min64(runs, p->lanes)));
     return dnnl_tp_success;

@@ -34,9 +34,7 @@ V_INLINE vm v_first(int64_t n) { return (vm)((1u << n) - 1u); }
 V_INLINE vf v_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(v_first(n), p); }
 /* The first n lanes, 1 <= n < VL; the others repeat p[0]: arithmetic raises no floating-point exception there that data
  * does not raise. */
-V_INLINE vf v_load_like(const float *p, int64_t n) {
-    return _mm512_mask_loadu_ps(v_set1(*p), v_first(n), p);
-}
+V_INLINE vf v_load_like(const float *p, int64_t n) { return _mm512_mask_loadu_ps(v_set1(*p), v_first(n), p); }
 V_INLINE void v_store_n(float *p, vf x, int64_t n) { _mm512_mask_storeu_ps(p, v_first(n), x); }
 /* The first n < VL lanes, 0 in the others. */
 V_INLINE vf v_keep_n(vf x, int64_t n) { return _mm512_maskz_mov_ps(v_first(n), x); }
@@ -280,7 +278,9 @@ V_INLINE void v_to_u8(void *p, vf x) {
 }
 
 /* A byte for each lane: 1 where m, else 0. */
-V_INLINE void v_put_flags(uint8_t *p, vm m) { _mm_storeu_si128((__m128i *)(void *)p, _mm_maskz_set1_epi8(m, 1)); }
+V_INLINE void v_put_flags(uint8_t *p, vm m) {
+    _mm_storeu_si128((__m128i *)(void *)p, _mm_maskz_set1_epi8(m, 1));
+}
 
 /* Four vectors to 4 * VL elements at p; stream as for v_put. */
 V_INLINE void v_to4_f32(char *p, const vf *x, int stream) {

@@ -12,5 +12,7 @@ V_INLINE vf v_exp_split(vf x, vf *n, vm *lanes) {
     return v_fnma(*n, v_set1(0.693147182f), x);
 }
 /* 2^128 is inf already. */
-V_INLINE vf v_exp_split_until(vf x, vf *n, vm *lanes) { return v_exp_split(v_min(v_set1(89.f), x), n, lanes); }
+V_INLINE vf v_exp_split_until(vf x, vf *n, vm *lanes) {
+    return v_exp_split(v_min(v_set1(89.f), x), n, lanes);
+}
 V_INLINE vf v_scale2_until(vf p, vf n, vm lanes) { return v_scale2_where(p, n, lanes); }

@@ -238,7 +238,8 @@ V_INLINE vf v_gelu_erf(vf x, const v_gelu_t *g) {
     const vm below = v_lt(x, v_set1(-5.35f));
     if (__builtin_expect(v_any(below), 0)) {
         /* Far below all is 0. */
-        if (v_any((vm)(below & v_lt(v_set1(-13.3f), x)))) p = v_sel(v_lt(v_abs(x), v_set1(5.35f)), p, v_gelu_erf_tail(x));
+        if (v_any((vm)(below & v_lt(v_set1(-13.3f), x))))
+            p = v_sel(v_lt(v_abs(x), v_set1(5.35f)), p, v_gelu_erf_tail(x));
         else p = v_sel(below, v_zero(), p);
         p = v_fma(v_min(v_zero(), x), v_zero(), p); /* -inf times 0 is NaN, as in the formula */
     }

@@ -75,5 +75,5 @@ static dnnl_tp_status_t softmax_ref_execute(const dtp_pd_t *pd, const dtp_exec_c
     return dnnl_tp_success;
 }
 
-DTP_CPU_REFERENCE(softmax, DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
-                  .pd_init = softmax_ref_pd_init, .execute = softmax_ref_execute);
+DTP_CPU_REFERENCE(softmax, DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = softmax_ref_pd_init,
+                  .execute = softmax_ref_execute);

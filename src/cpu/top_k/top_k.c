@@ -112,5 +112,4 @@ static dnnl_tp_status_t top_k_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *
 DTP_CPU_IMPL(top_k__any, "heap:any", 0, .plan_size = sizeof(plan_t), .pd_init = top_k_init,
              .execute = top_k_execute);
 /* Lists end with a reference: as of gather, the same walk. */
-DTP_CPU_REFERENCE(top_k, 0, .plan_size = sizeof(plan_t), .pd_init = top_k_init,
-                  .execute = top_k_execute);
+DTP_CPU_REFERENCE(top_k, 0, .plan_size = sizeof(plan_t), .pd_init = top_k_init, .execute = top_k_execute);

@@ -328,18 +328,18 @@ INLINE void tall_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
     const char *a[DTP_UKR_TALL_ROWS / 4];
     UNROLL for (int g = 0; 4 * g < MR; g++) a[g] = u->a + 4 * g * u->lda;
-    const int64_t ahead = NV == 1                                      ? 0
+    const int64_t ahead = NV == 1                                   ? 0
                           : u->pf_dist < u->k * DTP_UKR_PANEL_BYTES ? u->pf_dist / DTP_UKR_PANEL_BYTES
-                                                                       : u->k;
+                                                                    : u->k;
     const int64_t first = u->k - ahead;
     tall_steps(MR, NV, c, a, u->lda, u->b, u->bs, first, u->b + ahead * DTP_UKR_PANEL_BYTES);
     if (NV > 1) tall_steps(MR, NV, c, a, u->lda, u->b + first * DTP_UKR_PANEL_BYTES, u->bs, ahead, u->pf);
-#define LINE_OF(j, p)                                                                            \
+#define LINE_OF(j, p) \
     _mm512_maskz_loadu_ps((j) < NV - 1 ? (__mmask16)-1 : mask, (const float *)(const void *)(p) + 16 * (j))
     char *to = u->c;
     if (u->flags & DTP_UKR_ACC) {
-        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
-            c[i * NV + j] = _mm512_add_ps(c[i * NV + j], LINE_OF(j, to + i * u->ldc));
+        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
+            _mm512_add_ps(c[i * NV + j], LINE_OF(j, to + i * u->ldc));
     }
     if (u->bias) {
         __m512 v[DTP_UKR_TALL_PANELS];
@@ -352,8 +352,8 @@ INLINE void tall_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     }
     if (u->add) {
         const __m512 s = _mm512_set1_ps(u->add_scale);
-        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
-            c[i * NV + j] = _mm512_fmadd_ps(s, LINE_OF(j, u->add + i * u->ldadd), c[i * NV + j]);
+        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
+            _mm512_fmadd_ps(s, LINE_OF(j, u->add + i * u->ldadd), c[i * NV + j]);
     }
     if (u->flags & DTP_UKR_FLOOR) bound(MR * NV, c, u);
     UNROLL for (int i = 0; i < MR; i++, to += u->ldc) UNROLL for (int j = 0; j < NV; j++)

@@ -213,7 +213,7 @@ struct dnnl_tp_executable {
     int nvalues_in;
     const dtp_exec_value_t *values_in;
     struct dtp_zones *zones; /* zones.h: NULL but in tests of memory */
-    void *_Atomic extents; /* memory to sort many outputs, between runs (args.c) */
+    void *_Atomic extents;   /* memory to sort many outputs, between runs (args.c) */
     const dtp_stage_t *stages;
     const dtp_exec_step_t *steps;
     const dtp_slice_group_t *slice_groups;

@@ -95,7 +95,7 @@ struct dnnl_tp_session {
     dtp_session_pool_t *pools;
     dtp_session_name_t *names;
     uint32_t names_mask;
-    uint8_t *makes_shapes; /* by value of the graph: shapes come from its elements */
+    uint8_t *makes_shapes;   /* by value of the graph: shapes come from its elements */
     dnnl_tp_cancel_t cancel; /* fired by close */
     dnnl_tp_trace_t trace;   /* retained, or NULL */
 

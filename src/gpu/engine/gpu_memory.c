@@ -176,8 +176,8 @@ static void end_blocks(dtp_gpu_engine_t *e, dtp_gpu_block_t **list, bool gives) 
 /* What is left could not be freed: there was no context, or a callback of the driver was under way. */
 void dtp_gpu_blocks_destroy(dtp_gpu_engine_t *e) {
     const bool enters = e->gpu && dtp_gpu_enter_to_free(e->gpu),
-               gives =
-                   enters || (e->gpu && e->allocator.free && !dtp_thread_is_borrowed && !dtp_gpu_ours(e->gpu));
+               gives = enters ||
+                       (e->gpu && e->allocator.free && !dtp_thread_is_borrowed && !dtp_gpu_ours(e->gpu));
     for (int i = 0; i < 1 << DTP_GPU_BLOCK_BITS; ++i) end_blocks(e, &e->blocks[i], gives);
     end_blocks(e, &e->freed, gives);
     if (enters) dtp_gpu_leave(e->gpu);

@@ -426,7 +426,8 @@ void dtp_check_wait(dtp_check_t *c) {
     enum { WAIT_NS = 5000000, TOO_LONG_NS = 1000000000, ATTEMPTS = 3 /* this thread may wait for a CPU */ };
     static const char poll[] = "schedule a task of 50 ms, call wait with timeouts 0 and 5 ms meanwhile";
     dtp_check_phase(c, "wait_ignores_timeout", poll);
-    bool async = c->flags & DNNL_TP_THREADPOOL_ASYNCHRONOUS, was_seen = false; /* the task, as long as it held */
+    bool async = c->flags & DNNL_TP_THREADPOOL_ASYNCHRONOUS,
+         was_seen = false; /* the task, as long as it held */
     int64_t took = INT64_MAX;
     for (int i = 0; i < ATTEMPTS && (!was_seen || took > TOO_LONG_NS); ++i) {
         dtp_batch_t *b = dtp_check_batch(c, 1, HOLDS);

@@ -72,7 +72,8 @@ struct dtp_worker {
 static _Thread_local bool is_built_in; /* a thread of some built-in pool */
 
 static bool worker_must_act(const dtp_pool_t *rec) {
-    if (!(atomic_load_explicit(&rec->loop[0].open_loops, memory_order_seq_cst) & DTP_LOOPS_ATTENTION)) return false;
+    if (!(atomic_load_explicit(&rec->loop[0].open_loops, memory_order_seq_cst) & DTP_LOOPS_ATTENTION))
+        return false;
     if (atomic_load_explicit(&rec->ending, memory_order_acquire)) return true;
     if (atomic_load_explicit(&rec->n_tasks, memory_order_seq_cst)) return true;
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
@@ -120,7 +121,8 @@ static void worker_help(dtp_pool_t *rec) {
             more = run_spins;
             i = 0;
         }
-        if (atomic_load_explicit(&rec->loop[0].open_loops, memory_order_relaxed) & DTP_LOOPS_ATTENTION) return;
+        if (atomic_load_explicit(&rec->loop[0].open_loops, memory_order_relaxed) & DTP_LOOPS_ATTENTION)
+            return;
         dtp_pause();
         if (i % SPINS_PER_LOOK) continue;
         if (!rec->spin_allowed) return;
@@ -287,7 +289,8 @@ static int64_t calibration_step(struct dtp_worker *peer, uint32_t wake_word, boo
     atomic_store_explicit(&peer->wake_word, wake_word, memory_order_release);
     if (wake) dtp_futex_wake(&peer->wake_word, 1);
     bool late = false;
-    for (uint32_t reply; (reply = atomic_load_explicit(&peer->reply, memory_order_acquire)) != wake_word + 1;) {
+    for (uint32_t reply;
+         (reply = atomic_load_explicit(&peer->reply, memory_order_acquire)) != wake_word + 1;) {
         if (late) dtp_futex_wait(&peer->reply, reply, LATE_NS); /* nobody rings: another look */
         else dtp_pause();
         late = dtp_ticks() > limit;

@@ -8,7 +8,8 @@
 
 void dtp_attention_update(dtp_pool_t *rec) {
     bool attention = rec->n_waiting || rec->task_head != rec->task_tail || atomic_load(&rec->ending);
-    if (attention) atomic_fetch_or_explicit(&rec->loop[0].open_loops, DTP_LOOPS_ATTENTION, memory_order_seq_cst);
+    if (attention)
+        atomic_fetch_or_explicit(&rec->loop[0].open_loops, DTP_LOOPS_ATTENTION, memory_order_seq_cst);
     else atomic_fetch_and_explicit(&rec->loop[0].open_loops, ~DTP_LOOPS_ATTENTION, memory_order_relaxed);
 }
 

@@ -65,15 +65,15 @@ typedef struct dtp_shared_loop {
     uint8_t first_slot;   /* joiners take slots first_slot..participants-1 */
     _Atomic uint8_t pays; /* sleeping helpers are worth a call; any inviter of a crew */
     uint16_t participants;
-    _Atomic int32_t cpu;   /* of the last opener: workers do not spin there */
-    uint32_t piece;        /* iterations between two looks at the stop word, at first; 0: all */
+    _Atomic int32_t cpu;         /* of the last opener: workers do not spin there */
+    uint32_t piece;              /* iterations between two looks at the stop word, at first; 0: all */
     _Atomic uint64_t open_loops; /* entry 0 only: see DTP_LOOPS_* */
     /* Participants' own line. */
     _Alignas(DTP_CACHE_LINE) _Atomic uint64_t slots[DTP_MAX_THREADS / 64];
     uint64_t epoch;              /* of the last loop, in place; opener */
     _Atomic uint64_t loops;      /* opened so far; opener */
     _Atomic int32_t num_threads; /* of its run, or of the loop outside runs; for who calls helpers; opener */
-    _Atomic uint32_t wake_word;       /* rung by the last joiner that leaves when the opener sleeps */
+    _Atomic uint32_t wake_word;  /* rung by the last joiner that leaves when the opener sleeps */
 } dtp_shared_loop_t;
 _Static_assert(sizeof(dtp_shared_loop_t) == DTP_NO_SHARE, "shared loop = two lines");
 

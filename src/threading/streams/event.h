@@ -66,11 +66,11 @@ struct dnnl_tp_event {
     _Atomic uintptr_t callbacks;
     dtp_callback_t *_Atomic kept; /* written under kept_lock */
     dtp_lock_t kept_lock;
-    _Atomic bool claimed;       /* host events: somebody has signalled */
-    bool host;                  /* the program signals it */
-    void *source;               /* retained: a queue's memory, or what the engine calls its stream; or NULL */
+    _Atomic bool claimed; /* host events: somebody has signalled */
+    bool host;            /* the program signals it */
+    void *source;         /* retained: a queue's memory, or what the engine calls its stream; or NULL */
     uint32_t fork_generation;
-    uint64_t seq; /* done at the latest when the source has completed so many items */
+    uint64_t seq;               /* done at the latest when the source has completed so many items */
     struct dnnl_tp_event *next; /* of the same item; the queue's while pending */
     int64_t begin_ns, end_ns;   /* CLOCK_MONOTONIC */
     char text[DTP_EVENT_TEXT];  /* of the error */

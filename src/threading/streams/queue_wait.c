@@ -242,8 +242,8 @@ static void wait_asleep(const goal_t *g, dtp_queue_t *leaf, uint32_t wake_word, 
     sleeps = left_ns > 0;
 #endif
     if (sleeps)
-        dtp_sleep_or_rest(g->share, &leaf->wake_word, wake_word, wake_word + 1, left_ns == INT64_MAX ? -1 : left_ns,
-                          g->rests);
+        dtp_sleep_or_rest(g->share, &leaf->wake_word, wake_word, wake_word + 1,
+                          left_ns == INT64_MAX ? -1 : left_ns, g->rests);
     for (int i = 0; i < pools; ++i) dtp_pool_wait_out(rec[i], &self[i]);
 }
 

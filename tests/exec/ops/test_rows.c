@@ -296,7 +296,8 @@ static void test_run(void **state) {
             rows = sides[side][0], cols = shape[0] = sides[side][1];
             sample_t s = sample_of(&dtp_op_rows[r], all);
             print_message("%s, %s attributes, {%d, %d}, %s x%d: %d results\n", s.row->name,
-                          all ? "all" : "needed", (int)rows, (int)cols, at->name, at->threads, count_results(&s));
+                          all ? "all" : "needed", (int)rows, (int)cols, at->name, at->threads,
+                          count_results(&s));
             served += check_sample(&s, p == 0 && side == 1);
         }
     rows = cols = shape[0] = 4;

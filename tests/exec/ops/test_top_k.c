@@ -63,11 +63,12 @@ static void test_all(void **state) {
                 nan_worst = w & 4;
                 fill(types[t], (int)(dims[0] * n * dims[2]), values);
                 const uint8_t small = smallest, late = last, worst = nan_worst;
-                const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
-                                                  {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &k},
-                                                  {dnnl_tp_op_attr_smallest, dnnl_tp_op_attr_bool, 1, &small},
-                                                  {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late},
-                                                  {dnnl_tp_op_attr_nan_worst, dnnl_tp_op_attr_bool, 1, &worst}};
+                const dnnl_tp_op_attr_t attr[] = {
+                    {dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
+                    {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &k},
+                    {dnnl_tp_op_attr_smallest, dnnl_tp_op_attr_bool, 1, &small},
+                    {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late},
+                    {dnnl_tp_op_attr_nan_worst, dnnl_tp_op_attr_bool, 1, &worst}};
                 const test_tensor_t in = {types[t], 3, {dims[0], n, dims[2]}, &x};
                 CHECK_OK(test_one_op(dnnl_tp_op_top_k, 5, attr, 1, &in, got, sizeof got, w % 3 ? 1 : 3));
                 for (int64_t o = 0; o < dims[0]; ++o)

@@ -50,8 +50,8 @@ static val_t inner_loop(dnnl_tp_graph_t g, host_t *fn, void *arg, val_t x) {
     val_t v = graph_input(cond), y;
     val_t zero = loop(body, fn, arg, v, false);
     val_t left = graph_op2(body, host_add, graph_op1(body, host_dec, v), zero);
-    CHECK_OK(dnnl_tp_graph_while(g, "outer", cond, graph_op1(cond, host_positive, v), body, 1, &x,
-                                 &v, &left, 1, &y));
+    CHECK_OK(dnnl_tp_graph_while(g, "outer", cond, graph_op1(cond, host_positive, v), body, 1, &x, &v, &left,
+                                 1, &y));
     graph_done(body, cond);
     return y;
 }
@@ -87,8 +87,7 @@ static val_t at(dnnl_tp_graph_t g, place_t place, host_t *fn, void *arg, val_t x
 }
 
 /* Two chains beside each other, so that the dataflow engine runs them; *y: what both come to. */
-static dnnl_tp_status_t run(place_t place, host_t *fn, void *arg, unsigned flags, int threads,
-                            int32_t *y) {
+static dnnl_tp_status_t run(place_t place, host_t *fn, void *arg, unsigned flags, int threads, int32_t *y) {
     world_t w;
     world_init(&w, THREADS);
     val_t x = graph_input(w.g), a = graph_op1(w.g, host_inc, x), b = graph_op1(w.g, host_dec, x);
@@ -115,10 +114,8 @@ static void test_writes_beside(void **state) {
             for (int threads = 1; threads <= THREADS; ++threads)
                 for (int f = 0; f < REGION_FLAGS; ++f) {
                     int32_t y = -1;
-                    dnnl_tp_status_t status =
-                        run((place_t)place, copies, &by, region_flags[f], threads, &y);
-                    assert_int_equal(status,
-                                     by == INSIDE ? dnnl_tp_success : dnnl_tp_runtime_error);
+                    dnnl_tp_status_t status = run((place_t)place, copies, &by, region_flags[f], threads, &y);
+                    assert_int_equal(status, by == INSIDE ? dnnl_tp_success : dnnl_tp_runtime_error);
                     if (by != INSIDE) assert_non_null(strstr(dnnl_tp_last_error(), "red zone"));
                     else assert_int_equal(y, right[place]);
                 }
@@ -161,8 +158,7 @@ static void test_dead(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_writes_beside),
-                                       cmocka_unit_test(test_unwritten),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_writes_beside), cmocka_unit_test(test_unwritten),
                                        cmocka_unit_test(test_dead)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

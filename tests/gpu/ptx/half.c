@@ -12,12 +12,11 @@ static uint32_t round_to(double x, format_t f, round_t mode) {
     uint64_t bits = ptx_f64_bits(x), m = bits & ((UINT64_C(1) << F64_MANTISSA) - 1);
     uint32_t sign = (uint32_t)(bits >> 63), top = (uint32_t)f.mantissa + (uint32_t)f.exponent;
     uint32_t inf = ((UINT32_C(1) << f.exponent) - 1) << f.mantissa;
-    int e = (int)(bits >> F64_MANTISSA & 0x7ff) - F64_BIAS, bias = (1 << (f.exponent - 1)) - 1, low = 1 - bias;
+    int e = (int)(bits >> F64_MANTISSA & 0x7ff) - F64_BIAS, bias = (1 << (f.exponent - 1)) - 1,
+        low = 1 - bias;
     if (e == F64_BIAS + 1) return m ? inf | ((UINT32_C(1) << f.mantissa) - 1) : sign << top | inf;
-    if (e == -F64_BIAS)
-        ++e;
-    else
-        m |= UINT64_C(1) << F64_MANTISSA;
+    if (e == -F64_BIAS) ++e;
+    else m |= UINT64_C(1) << F64_MANTISSA;
     int shift = F64_MANTISSA - f.mantissa + (e < low ? low - e : 0);
     if (shift > 60) shift = 60;
     uint64_t q = m >> shift, rest = m & ((UINT64_C(1) << shift) - 1), half = UINT64_C(1) << (shift - 1);
@@ -84,29 +83,32 @@ static uint32_t larger(uint32_t a, uint32_t b, double x, double y) {
 static uint32_t relu(uint32_t h, double x) { return x != x ? F16_NAN : h & 0x8000 ? 0 : h; }
 
 /* One instruction for single and for packed halves. */
-#define BOTH(OP, t, op, name, n1, n2, value)                                                                           \
-    OP(t##_##op, name "." #t, n1, u32, u32, uint32_t, t##_##op##_of(x, y, z))                                           \
-    OP(t##x2_##op, name "." #t "x2", n2, u32, u32, uint32_t, (t##_##op##_of(x, y, z) | t##_##op##_of(x >> 16, y >> 16, z >> 16) << 16))
-#define SCALAR(OP, t, op, name, n1, n2, value)                                                                         \
-    static uint32_t t##_##op##_of(uint32_t x, uint32_t y, uint32_t z) {                                                \
-        (void)y, (void)z;                                                                                              \
-        return value;                                                                                                  \
+#define BOTH(OP, t, op, name, n1, n2, value)                                  \
+    OP(t##_##op, name "." #t, n1, u32, u32, uint32_t, t##_##op##_of(x, y, z)) \
+    OP(t##x2_##op, name "." #t "x2", n2, u32, u32, uint32_t,                  \
+       (t##_##op##_of(x, y, z) | t##_##op##_of(x >> 16, y >> 16, z >> 16) << 16))
+#define SCALAR(OP, t, op, name, n1, n2, value)                          \
+    static uint32_t t##_##op##_of(uint32_t x, uint32_t y, uint32_t z) { \
+        (void)y, (void)z;                                               \
+        return value;                                                   \
     }
-#define HALVES(M, OP, t)                                                                                               \
-    M(OP, t, add, "add", "h:hh", "w:ww", to_##t(add_odd(t(x), t(y))))                                                   \
-    M(OP, t, sub, "sub", "h:hh", "w:ww", to_##t(add_odd(t(x), -t(y))))                                                  \
-    M(OP, t, mul, "mul", "h:hh", "w:ww", to_##t(t(x) * t(y)))                                                           \
-    M(OP, t, fma, "fma", "h:hhh", "w:www", to_##t(add_odd(t(x) * t(y), t(z))))                                          \
-    M(OP, t, fma_relu, "fma.relu", "h:hhh", "w:www", relu(t##_fma_of(x, y, z), t(t##_fma_of(x, y, z))))                 \
-    M(OP, t, min, "min", "h:hh", "w:ww", smaller(x, y, t(x), t(y)))                                                     \
-    M(OP, t, max, "max", "h:hh", "w:ww", larger(x, y, t(x), t(y)))                                                      \
-    M(OP, t, min_nan, "min.NaN", "h:hh", "w:ww", t(x) != t(x) || t(y) != t(y) ? F16_NAN : smaller(x, y, t(x), t(y)))    \
-    M(OP, t, max_nan, "max.NaN", "h:hh", "w:ww", t(x) != t(x) || t(y) != t(y) ? F16_NAN : larger(x, y, t(x), t(y)))     \
-    M(OP, t, neg, "neg", "h:h", "w:w", (x & 0xffff) ^ 0x8000)                                                           \
-    M(OP, t, abs, "abs", "h:h", "w:w", x & 0x7fff)                                                                      \
+#define HALVES(M, OP, t)                                                                                \
+    M(OP, t, add, "add", "h:hh", "w:ww", to_##t(add_odd(t(x), t(y))))                                   \
+    M(OP, t, sub, "sub", "h:hh", "w:ww", to_##t(add_odd(t(x), -t(y))))                                  \
+    M(OP, t, mul, "mul", "h:hh", "w:ww", to_##t(t(x) * t(y)))                                           \
+    M(OP, t, fma, "fma", "h:hhh", "w:www", to_##t(add_odd(t(x) * t(y), t(z))))                          \
+    M(OP, t, fma_relu, "fma.relu", "h:hhh", "w:www", relu(t##_fma_of(x, y, z), t(t##_fma_of(x, y, z)))) \
+    M(OP, t, min, "min", "h:hh", "w:ww", smaller(x, y, t(x), t(y)))                                     \
+    M(OP, t, max, "max", "h:hh", "w:ww", larger(x, y, t(x), t(y)))                                      \
+    M(OP, t, min_nan, "min.NaN", "h:hh", "w:ww",                                                        \
+      t(x) != t(x) || t(y) != t(y) ? F16_NAN : smaller(x, y, t(x), t(y)))                               \
+    M(OP, t, max_nan, "max.NaN", "h:hh", "w:ww",                                                        \
+      t(x) != t(x) || t(y) != t(y) ? F16_NAN : larger(x, y, t(x), t(y)))                                \
+    M(OP, t, neg, "neg", "h:h", "w:w", (x & 0xffff) ^ 0x8000)                                           \
+    M(OP, t, abs, "abs", "h:h", "w:w", x & 0x7fff)                                                      \
     M(OP, t, tanh, "tanh.approx", "h:h", "w:w", to_##t(tanh(t(x))))
-#define EX2(M, OP)                                                                                                     \
-    M(OP, f16, ex2, "ex2.approx", "h:h", "w:w", to_f16(exp2(f16(x))))                                                   \
+#define EX2(M, OP)                                                    \
+    M(OP, f16, ex2, "ex2.approx", "h:h", "w:w", to_f16(exp2(f16(x)))) \
     M(OP, bf16, ex2, "ex2.approx", "h:h", "w:w", to_bf16(flush(exp2(flush(bf16(x))))))
 
 HALVES(SCALAR, , f16)
@@ -115,7 +117,8 @@ EX2(SCALAR, )
 HALVES(BOTH, PTX_FUNCTION, f16)
 HALVES(BOTH, PTX_FUNCTION, bf16)
 EX2(BOTH, PTX_FUNCTION)
-static const pure_t list[] = {HALVES(BOTH, PTX_ENTRY, f16) HALVES(BOTH, PTX_ENTRY, bf16) EX2(BOTH, PTX_ENTRY)};
+static const pure_t list[] = {HALVES(BOTH, PTX_ENTRY, f16) HALVES(BOTH, PTX_ENTRY, bf16)
+                                  EX2(BOTH, PTX_ENTRY)};
 
 pure_fn *ptx_find_half(const char *name, const char **operands) {
     return ptx_find_pure(list, sizeof list / sizeof *list, name, operands);

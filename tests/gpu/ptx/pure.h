@@ -5,15 +5,15 @@
 #define DNNL_TP_TESTS_GPU_PTX_PURE_H
 #include "internal.h"
 
-#define PTX_FUNCTION(function, name, operands, to, from, type, value)                                                  \
-    static void function(const insn_t *in, lanes_t *restrict d, const lanes_t *const *s) {                             \
-        const lanes_t *a = s[0], *b = s[1], *c = s[2];                                                                 \
-        (void)in, (void)b, (void)c;                                                                                    \
-        for (int i = 0; i < LANES; ++i) {                                                                              \
-            const type x = (type)a->from[i], y = (type)b->from[i], z = (type)c->from[i];                               \
-            (void)x, (void)y, (void)z;                                                                                 \
-            d->to[i] = value;                                                                                          \
-        }                                                                                                              \
+#define PTX_FUNCTION(function, name, operands, to, from, type, value)                      \
+    static void function(const insn_t *in, lanes_t *restrict d, const lanes_t *const *s) { \
+        const lanes_t *a = s[0], *b = s[1], *c = s[2];                                     \
+        (void)in, (void)b, (void)c;                                                        \
+        for (int i = 0; i < LANES; ++i) {                                                  \
+            const type x = (type)a->from[i], y = (type)b->from[i], z = (type)c->from[i];   \
+            (void)x, (void)y, (void)z;                                                     \
+            d->to[i] = value;                                                              \
+        }                                                                                  \
     }
 #define PTX_ENTRY(function, name, operands, to, from, type, value) {name, operands, function},
 

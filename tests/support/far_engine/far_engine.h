@@ -25,8 +25,8 @@ extern const dtp_engine_vtbl_t far_engine_vtbl;
 typedef struct {
     const char *name;
     bool has_controls; /* all that this file offers */
-    bool skips;        /* what was submitted behind a failure is not run, and a failure is over after a reset */
-    bool blocked;      /* knows layouts with padding */
+    bool skips;   /* what was submitted behind a failure is not run, and a failure is over after a reset */
+    bool blocked; /* knows layouts with padding */
 } far_traits_t;
 extern const far_traits_t far_traits;
 /* Are n floats what the CPU computed: to the bit, or where kernels are others |x - want| <= tolerance (1 + |want|)? */

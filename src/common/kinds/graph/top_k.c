@@ -3,8 +3,8 @@
 
 static const dtp_field_t top_k_fields[] = {
     DTP_FIELD(dtp_top_k_desc_t, smallest, S32), DTP_FIELD(dtp_top_k_desc_t, last, S32),
-    DTP_FIELD(dtp_top_k_desc_t, nan_worst, S32),
-    DTP_INPUT(dtp_top_k_desc_t, src, DNNL_TP_ARG_SRC), DTP_OUTPUT(dtp_top_k_desc_t, dst, DNNL_TP_ARG_DST)};
+    DTP_FIELD(dtp_top_k_desc_t, nan_worst, S32), DTP_INPUT(dtp_top_k_desc_t, src, DNNL_TP_ARG_SRC),
+    DTP_OUTPUT(dtp_top_k_desc_t, dst, DNNL_TP_ARG_DST)};
 
 static void top_k_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
     (void)op;

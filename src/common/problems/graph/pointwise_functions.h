@@ -79,24 +79,24 @@ PW_FUNCTION int64_t pw_shift_right(int64_t x, int64_t y) {
 
 /* x where it is nearer to 0 than `bound`, a power of 2, else 0; by arithmetic on its bits, for compilers turn a choice between
  * numbers that are converted then into one behind the conversion, which raises a floating-point exception out of range. */
-#define PW_INSIDE(name, type, bits_type, most_bits, sign)                \
-    PW_FUNCTION type pw_inside_##name(type x, type bound) {              \
-        bits_type bits, most;                                            \
-        memcpy(&bits, &x, sizeof bits);                                  \
-        memcpy(&most, &bound, sizeof most);                              \
-        bits &= ((bits & most_bits) - most) >> (sign);                   \
-        memcpy(&x, &bits, sizeof bits);                                  \
-        return x;                                                        \
+#define PW_INSIDE(name, type, bits_type, most_bits, sign)   \
+    PW_FUNCTION type pw_inside_##name(type x, type bound) { \
+        bits_type bits, most;                               \
+        memcpy(&bits, &x, sizeof bits);                     \
+        memcpy(&most, &bound, sizeof most);                 \
+        bits &= ((bits & most_bits) - most) >> (sign);      \
+        memcpy(&x, &bits, sizeof bits);                     \
+        return x;                                           \
     }
 PW_INSIDE(f32, float, int32_t, INT32_MAX, 31)
 PW_INSIDE(f64, double, int64_t, INT64_MAX, 63)
 #undef PW_INSIDE
 
 /* Numbers as integers: towards zero, limited, 0 for what is no number. */
-#define PW_LIMITED(to, from, type, via, from_type, low, high, above)                         \
-    PW_FUNCTION type pw_to_##to##_##from(from_type x) {                                      \
-        const via y = (via)pw_inside_##from(x, above);                                       \
-        return x >= (above) ? (high) : x <= (from_type)(low) ? (low) : (type)y;              \
+#define PW_LIMITED(to, from, type, via, from_type, low, high, above)            \
+    PW_FUNCTION type pw_to_##to##_##from(from_type x) {                         \
+        const via y = (via)pw_inside_##from(x, above);                          \
+        return x >= (above) ? (high) : x <= (from_type)(low) ? (low) : (type)y; \
     }
 PW_LIMITED(s64, f32, int64_t, int64_t, float, INT64_MIN, INT64_MAX, 0x1p63f)
 PW_LIMITED(s64, f64, int64_t, int64_t, double, INT64_MIN, INT64_MAX, 0x1p63)

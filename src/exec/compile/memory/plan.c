@@ -44,10 +44,8 @@ static dnnl_tp_status_t find_allocations(const dtp_exec_t *e, const dtp_lower_t 
         if (buf->kind != DTP_BUF_INSTANCE || buf->scope != scope || buf->first < 0 || heir_of[b] >= 0 ||
             buf->bytes == 0)
             continue;
-        r[n++] = (dtp_allocation_t){.buf = b,
-                                    .first = buf->first,
-                                    .last = buf->last,
-                                    .bytes = padded(buf->bytes + 2 * DTP_ZONE_GAP)};
+        r[n++] = (dtp_allocation_t){
+            .buf = b, .first = buf->first, .last = buf->last, .bytes = padded(buf->bytes + 2 * DTP_ZONE_GAP)};
     }
     for (int s = scope + 1; s < l->nscopes; ++s) {
         if (l->scopes[s].parent != scope) continue;

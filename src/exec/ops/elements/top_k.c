@@ -2,9 +2,9 @@
 #include "common/problems/graph/top_k.h"
 #include "exec/ops/ops.h"
 
-DTP_ATTR(k, 0x10006)        /**< how many (s64) */
-DTP_ATTR(smallest, 0x10007) /**< 1: the smallest instead of the largest (bool) */
-DTP_ATTR(last, 0x10008)     /**< 1: of equal elements the last comes first (bool) */
+DTP_ATTR(k, 0x10006)         /**< how many (s64) */
+DTP_ATTR(smallest, 0x10007)  /**< 1: the smallest instead of the largest (bool) */
+DTP_ATTR(last, 0x10008)      /**< 1: of equal elements the last comes first (bool) */
 DTP_ATTR(nan_worst, 0x1000d) /**< 1: NaN comes behind all numbers instead of before them (bool) */
 
 typedef struct {
@@ -13,11 +13,8 @@ typedef struct {
     bool smallest, last, nan_worst;
 } attrs_t;
 static const dtp_op_field_t top_k_fields[] = {
-    DTP_NEEDED(attrs_t, axis),
-    DTP_OPTIONAL(attrs_t, k, 1),
-    DTP_OPTIONAL(attrs_t, smallest, 0),
-    DTP_OPTIONAL(attrs_t, last, 0),
-    DTP_OPTIONAL(attrs_t, nan_worst, 0),
+    DTP_NEEDED(attrs_t, axis),      DTP_OPTIONAL(attrs_t, k, 1),         DTP_OPTIONAL(attrs_t, smallest, 0),
+    DTP_OPTIONAL(attrs_t, last, 0), DTP_OPTIONAL(attrs_t, nan_worst, 0),
 };
 
 static dnnl_tp_status_t top_k_infer(const dtp_infer_t *c) {

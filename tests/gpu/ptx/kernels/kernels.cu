@@ -33,21 +33,25 @@ extern "C" __global__ void transpose(const uint16_t *x, uint16_t *y, int64_t row
 }
 
 __device__ inline void mma(float *d, const uint32_t *a, const uint32_t *b) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                 "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 /* C[M][N] = A[M][K] B[N][K]^T in tiles of 64 x 32, two stages of asynchronous copies; K is a multiple of 32. */
-extern "C" __global__ void gemm(const __nv_bfloat16 *A, const __nv_bfloat16 *B, float *C, int M, int N, int K) {
+extern "C" __global__ void gemm(const __nv_bfloat16 *A, const __nv_bfloat16 *B, float *C, int M, int N,
+                                int K) {
     __shared__ __align__(16) __nv_bfloat16 sa[2][64][40], sb[2][32][40];
     float acc[4][4] = {};
     int t = threadIdx.x, w = t >> 5, l = t & 31, buf = 0;
-    auto copy = [&](__nv_bfloat16 (*to)[40], const __nv_bfloat16 *from, int row0, int rows, int limit, int k0) {
+    auto copy = [&](__nv_bfloat16(*to)[40], const __nv_bfloat16 *from, int row0, int rows, int limit,
+                    int k0) {
         for (int i = t; i < rows * 4; i += blockDim.x) {
             int r = i >> 2, c = (i & 3) * 8, bytes = row0 + r < limit ? 16 : 0;
             uint32_t d = (uint32_t)__cvta_generic_to_shared(&to[r][c]);
-            asm volatile("cp.async.cg.shared.global [%0],[%1],16,%2;" ::"r"(d), "l"(from + (size_t)(row0 + r) * K + k0 + c), "r"(bytes));
+            asm volatile("cp.async.cg.shared.global [%0],[%1],16,%2;" ::"r"(d),
+                         "l"(from + (size_t)(row0 + r) * K + k0 + c), "r"(bytes));
         }
     };
     auto load = [&](int k0, int to) {
@@ -65,11 +69,17 @@ extern "C" __global__ void gemm(const __nv_bfloat16 *A, const __nv_bfloat16 *B, 
         }
         __syncthreads();
         for (int kk = 0; kk < 32; kk += 16) {
-            uint32_t a[4], s = (uint32_t)__cvta_generic_to_shared(&sa[buf][w * 16 + (l & 15)][kk + (l >> 4) * 8]);
-            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3},[%4];" : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(s));
+            uint32_t a[4],
+                s = (uint32_t)__cvta_generic_to_shared(&sa[buf][w * 16 + (l & 15)][kk + (l >> 4) * 8]);
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3},[%4];"
+                         : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+                         : "r"(s));
             for (int j = 0; j < 4; ++j) {
-                uint32_t b[2], q = (uint32_t)__cvta_generic_to_shared(&sb[buf][j * 8 + (l & 7)][kk + ((l >> 3) & 1) * 8]);
-                asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1},[%2];" : "=r"(b[0]), "=r"(b[1]) : "r"(q));
+                uint32_t b[2], q = (uint32_t)__cvta_generic_to_shared(
+                                   &sb[buf][j * 8 + (l & 7)][kk + ((l >> 3) & 1) * 8]);
+                asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1},[%2];"
+                             : "=r"(b[0]), "=r"(b[1])
+                             : "r"(q));
                 mma(acc[j], a, b);
             }
         }
@@ -77,7 +87,8 @@ extern "C" __global__ void gemm(const __nv_bfloat16 *A, const __nv_bfloat16 *B, 
     }
     for (int j = 0; j < 4; ++j)
         for (int i = 0; i < 4; ++i) {
-            int r = blockIdx.y * 64 + w * 16 + (l >> 2) + (i >> 1) * 8, c = blockIdx.x * 32 + j * 8 + (l & 3) * 2 + (i & 1);
+            int r = blockIdx.y * 64 + w * 16 + (l >> 2) + (i >> 1) * 8,
+                c = blockIdx.x * 32 + j * 8 + (l & 3) * 2 + (i & 1);
             if (r < M && c < N) C[(size_t)r * N + c] = acc[j][i];
         }
 }
@@ -98,7 +109,8 @@ __device__ __noinline__ float called(float x, int n) {
 }
 
 /* Parameters in a struct, a call, local arrays, a switch, atomics, module variables. */
-extern "C" __global__ void __launch_bounds__(128) mixed(params p, const int *x, int *y, int64_t *sum, float *f) {
+extern "C" __global__ void __launch_bounds__(128)
+    mixed(params p, const int *x, int *y, int64_t *sum, float *f) {
     int t = blockIdx.x * blockDim.x + threadIdx.x, v = x[t];
     switch (t % 7) {
     case 0: v += 5; break;
