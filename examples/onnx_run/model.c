@@ -131,10 +131,6 @@ static int generate(const model_t *m, const dnnl_tp_onnx_port_t *port, array_t *
     const options_t *o = m->o;
     char text[ARRAY_TEXT];
     a->info = port->info;
-    if (port->info.data_type == dnnl_tp_data_type_undef && port->onnx_type)
-        return se_fail(
-            error, "input '%s' has elements of a type that is not implemented (%d of TensorProto.DataType)",
-            port->name, port->onnx_type);
     if (port->info.data_type == dnnl_tp_data_type_undef || port->info.ndims < 0)
         return se_fail(error,
                        "input '%s' is %s: its type or shape is not known, so it has to be given: --input",
