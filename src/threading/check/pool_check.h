@@ -34,6 +34,9 @@ typedef struct dtp_batch {
     int floods;    /* tasks to schedule from each call */
     int slow_last; /* ns that the last call sleeps */
     bool ends_run; /* each call ends the run */
+    /* The thread that gave the task which ends a run; schedule has come back to it. */
+    pthread_t giver;
+    _Atomic int given;
     void *run;
     _Atomic int done, came_back;
     struct dtp_check_node {
