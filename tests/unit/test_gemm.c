@@ -10,7 +10,7 @@
 #include "cpu/gemm/gemm.h"
 #include "support/check.h"
 
-enum { M = 70, N = 100, MAX_K = 3000, LONG_K = 20000, SETS = 3 };
+enum { M = 70, N = 100, MAX_N = 160, MAX_K = 3000, LONG_K = 20000, SETS = 3 };
 
 static test_rng_t rng;
 
@@ -62,27 +62,35 @@ static void product(const dtp_ukr_set_t *set, dtp_gemm_a_t a_form, dtp_gemm_b_t 
     free(bt);
 }
 
-/* A row has the same bits whatever the rows of the call and the form of the operands. */
+/* A row has the same bits whatever the rows of the call and the form of the operands. Odd and even numbers of column panels: few
+ * rows of some of them are one tall block. */
 static void rows_and_forms(void **state) {
     (void)state;
     rng = test_rng(1);
-    static const int64_t ks[] = {1024, 1030, 1500, MAX_K};
+    static const int64_t ks[] = {7, 1024, 1030, 1500, MAX_K}, ns[] = {N, 112, 136, MAX_N};
+    enum { KS = sizeof ks / sizeof *ks, NS = sizeof ns / sizeof *ns, FEW = 13 };
     static const dtp_gemm_b_t forms[] = {DTP_GEMM_B_PACKED, DTP_GEMM_B_WIDE, DTP_GEMM_B_PLAIN};
     const dtp_ukr_set_t *set[SETS];
-    const int n = sets(set);
-    float *a = values((size_t)M * MAX_K), *b = values((size_t)MAX_K * N), want[M * N], got[M * N];
-    for (int i = 0; i < n * 4; ++i) {
-        const dtp_ukr_set_t *s = set[i / 4];
-        product(s, DTP_GEMM_A_DIRECT, forms[0], M, N, ks[i % 4], a, b, want);
-        for (int64_t m = 1; m <= M; m += m < 9 || m == M ? 1 : 61)
-            for (size_t f = 0; f < 3; ++f) {
-                product(s, f == 2 && m % 2 ? DTP_GEMM_A_TRANS : DTP_GEMM_A_DIRECT, forms[f], m, N, ks[i % 4],
-                        a, b, got);
-                assert_memory_equal(got, want, sizeof *got * (size_t)(m * N));
-            }
-    }
+    const int count = sets(set);
+    float *a = values((size_t)M * MAX_K), *b = values((size_t)MAX_K * MAX_N), *want = values(M * MAX_N),
+          *got = values(M * MAX_N);
+    for (int i = 0; i < count * KS; ++i)
+        for (int w = 0; w < NS; ++w) {
+            const dtp_ukr_set_t *s = set[i / KS];
+            const int64_t k = ks[i % KS], n = ns[w];
+            if (w && i % KS == KS - 1) continue; /* long */
+            product(s, DTP_GEMM_A_DIRECT, forms[0], M, n, k, a, b, want);
+            for (int64_t m = 1; m <= M; m += m < FEW || m == M ? 1 : M - FEW)
+                for (size_t f = 0; f < 3; ++f) {
+                    product(s, f == 2 && m % 2 ? DTP_GEMM_A_TRANS : DTP_GEMM_A_DIRECT, forms[f], m, n, k, a,
+                            b, got);
+                    assert_memory_equal(got, want, sizeof *got * (size_t)(m * n));
+                }
+        }
     free(a);
     free(b);
+    free(want);
+    free(got);
 }
 
 /* Sums of many terms are as near as those of some hundreds: a single chain of so many has an error of 2e-6. */
