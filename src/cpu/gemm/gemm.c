@@ -407,7 +407,7 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
 }
 
 static inline void gemm_one_call(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) {
-    dtp_ukr_args_t u = g->once_args;
+    dtp_ukr_args_t u = g->one_call_args;
     u.a = p->a;
     u.b = p->b;
     u.c = p->c;
@@ -415,8 +415,8 @@ static inline void gemm_one_call(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) 
     if (g->has_add) u.add = g->add_is_c ? p->c : p->add;
     g->one_call(&u);
     if (g->one_call_rest) {
-        dtp_gemm_advance(&u, g->once_rows);
-        u.nblk = g->once_nrest;
+        dtp_gemm_advance(&u, g->one_call_rows);
+        u.nblk = g->one_call_nrest;
         g->one_call_rest(&u);
     }
     if (g->act) {

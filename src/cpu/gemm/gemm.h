@@ -102,8 +102,8 @@ typedef struct {
     int64_t a_bytes, b_bytes; /* of a slot's scratch; then the tile */
     /* Small products: blocks of one height, then blocks one row lower, without any of the above. */
     dtp_ukr_fn_t one_call, one_call_rest; /* NULL: not small; no such blocks */
-    int64_t once_rows, once_nrest;
-    dtp_ukr_args_t once_args; /* all but the addresses */
+    int64_t one_call_rows, one_call_nrest;
+    dtp_ukr_args_t one_call_args; /* all but the addresses */
 } dtp_gemm_t;
 
 /* Whether so many rows are one tall block of nv column panels. */

@@ -87,7 +87,7 @@ static bool gemm_splits_rows(const dtp_gemm_t *g, bool large_a) {
 }
 
 /* Products that are one or two calls of kernels get them fixed here. Sums are in order of k all the same. */
-static void gemm_plan_once(dtp_gemm_t *g) {
+static void gemm_plan_one_call(dtp_gemm_t *g) {
     g->one_call = g->one_call_rest = NULL;
     if (g->npanels > g->nv || g->mchunks != 1 || g->batches != 1 || g->tiled || g->way == DTP_GEMM_DOT)
         return;
@@ -98,26 +98,26 @@ static void gemm_plan_once(dtp_gemm_t *g) {
     const int cap = g->ukr->max_mr[g->nv];
     const int64_t nblk = dtp_div_up(g->m, cap), mr = dtp_div_up(g->m, nblk), high = g->m - (mr - 1) * nblk;
     g->one_call = g->ukr->tile[g->nv][mr];
-    g->once_rows = high * mr;
-    g->once_nrest = nblk - high;
+    g->one_call_rows = high * mr;
+    g->one_call_nrest = nblk - high;
     if (nblk > high) g->one_call_rest = g->ukr->tile[g->nv][mr - 1];
     if (packed && dtp_gemm_tall(g->ukr, g->nv, g->m)) {
         g->one_call = g->ukr->tall[g->nv][g->m];
         g->one_call_rest = NULL;
     }
-    g->once_args = (dtp_ukr_args_t){.lda = g->sam,
-                                    .ldc = g->scm,
-                                    .ntap = 1,
-                                    .k = g->k,
-                                    .bs = packed ? g->sbn : DTP_UKR_PANEL_BYTES,
-                                    .bstep = packed ? DTP_UKR_PANEL_BYTES : g->sbk,
-                                    .nblk = high,
-                                    .flags = g->flags,
-                                    .mask = dtp_gemm_mask(g, g->npanels),
-                                    .add_scale = g->add_scale,
-                                    .floor = g->floor,
-                                    .cap = g->cap,
-                                    .ldadd = g->add_is_c ? g->scm : g->sadd};
+    g->one_call_args = (dtp_ukr_args_t){.lda = g->sam,
+                                        .ldc = g->scm,
+                                        .ntap = 1,
+                                        .k = g->k,
+                                        .bs = packed ? g->sbn : DTP_UKR_PANEL_BYTES,
+                                        .bstep = packed ? DTP_UKR_PANEL_BYTES : g->sbk,
+                                        .nblk = high,
+                                        .flags = g->flags,
+                                        .mask = dtp_gemm_mask(g, g->npanels),
+                                        .add_scale = g->add_scale,
+                                        .floor = g->floor,
+                                        .cap = g->cap,
+                                        .ldadd = g->add_is_c ? g->scm : g->sadd};
 }
 
 void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
@@ -215,7 +215,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     const double unit_ns = ns / (double)g->units;
     g->unit_ns = unit_ns < 1e9 ? (int64_t)unit_ns + 1 : (int64_t)1e9;
     g->alone = g->num_threads < 2 || g->units < 2 || ns < ALONE_NS;
-    gemm_plan_once(g);
+    gemm_plan_one_call(g);
 }
 
 void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m) {
