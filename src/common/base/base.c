@@ -272,7 +272,7 @@ int dtp_getenv_word(const char *name, const char *const *words, int n, int other
     for (int i = 0; i < n; ++i)
         if (!strcmp(text, words[i])) return i;
     if (dtp_verbose_on(~0u)) {
-        char known[256] = "";
+        char known[512] = "";
         size_t at = 0;
         for (int i = 0; i < n && at < sizeof known; ++i)
             at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", words[i]);
