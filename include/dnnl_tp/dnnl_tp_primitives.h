@@ -30,7 +30,7 @@ extern "C" {
  * @param bias_desc NULL, or each dimension 1 or that of dst
  * @param dst_desc {batch..., M, N}; any allowed. Any dimension may be run-time, consistently in all
  *     tensors
- * @param attr NULL = defaults; post-operations eltwise, binary, sum
+ * @param attr NULL = defaults; scales and zero points; post-operations eltwise, binary, sum, prelu
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_matmul_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine,
@@ -48,7 +48,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_matmul_primitive_desc_create(
  * @param weights_desc {OC, IC, spatial...}; any allowed
  * @param bias_desc NULL or {OC}
  * @param dst_desc {N, OC}; any allowed
- * @param attr NULL = defaults; post-operations eltwise, binary, sum
+ * @param attr NULL = defaults; scales; post-operations eltwise, binary, sum, prelu
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine,
@@ -135,7 +135,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_deconvolution_forward_primitive_desc_cr
  * @param src_desc any shape
  * @param dst_desc the same shape; any = src's layout
  * @param softmax_axis 0 to ndims - 1
- * @param attr NULL = defaults; post-operations eltwise, binary, sum
+ * @param attr NULL = defaults; common scales of SRC and DST; post-operations eltwise, binary, sum,
+ *     prelu
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine,
@@ -157,7 +158,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
  *     src's dimensions
  * @param epsilon added to the variance
  * @param flags dnnl_tp_normalization_flags_t bits: use_global_stats, use_scale, use_shift, rms_norm
- * @param attr NULL = defaults; post-operations eltwise, binary, sum
+ * @param attr NULL = defaults; common scales of SRC and DST; post-operations eltwise, binary, sum,
+ *     prelu
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine,
@@ -196,7 +198,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_d
  * @param dst_desc the same shape; any = src's layout
  * @param alpha a of the formula
  * @param beta b of the formula
- * @param attr NULL = defaults; post-operations binary
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum, prelu
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_eltwise_forward_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine,
@@ -222,8 +224,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_prelu_forward_primitive_desc_create(
     const_dnnl_tp_memory_desc_t weights_desc, const_dnnl_tp_memory_desc_t dst_desc,
     const_dnnl_tp_primitive_attr_t attr);
 
-/** dst = op(src0, src1) with broadcasting. Arguments: SRC_0, SRC_1, DST (may be the buffer of
- * SRC_0). Thread-safe.
+/** dst = op(src0, src1) with broadcasting. Arguments: SRC_0, SRC_1, DST (may be the buffer of a
+ * source with its layout and elements of its size). Thread-safe.
  *
  * @param[out] primitive_desc owned by the caller; NULL on failure
  * @param engine an engine
@@ -231,7 +233,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_prelu_forward_primitive_desc_create(
  * @param src0_desc each dimension that of dst or 1
  * @param src1_desc each dimension that of dst or 1; any allowed
  * @param dst_desc the result; any allowed
- * @param attr NULL = defaults; scales of both sources; post-operations eltwise, binary, sum
+ * @param attr NULL = defaults; scales of both sources; post-operations eltwise, binary, sum, prelu
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_alg_kind_t alg_kind,
@@ -265,7 +267,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create_v2(
  * @param dst_desc each dimension that of src or 1, at least one of them reduced; any allowed
  * @param p parameter p of the norms, >= 1
  * @param eps parameter eps of the norms
- * @param attr NULL = defaults; post-operations eltwise, binary, sum
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum, prelu
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_reduction_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_alg_kind_t alg_kind,
@@ -386,7 +388,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_lrn_forward_primitive_desc_create(
  * @param src_desc {N, C, [[ID,] IH,] IW}
  * @param dst_desc {N, C, [[OD,] OH,] OW}; any = src's layout; NULL = src's type, layout and batch,
  *     and sizes from factors
- * @param attr NULL = defaults; post-operations eltwise, binary, sum
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum, prelu
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_resampling_forward_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine,
@@ -414,13 +416,14 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_shuffle_forward_primitive_desc_create(
     const_dnnl_tp_primitive_attr_t attr);
 
 /** Copies a tensor into another layout and data type, rounding half to even and saturating.
- * Arguments: SRC, DST. Thread-safe.
+ * Arguments: SRC, DST (may be the same buffer, with one layout and elements of one size).
+ * Thread-safe.
  *
  * @param[out] reorder_primitive_desc owned by the caller; NULL on failure
  * @param src_desc any concrete layout
  * @param src_engine an engine
  * @param dst_desc the same dimensions, any concrete layout
- * @param dst_engine the same engine
+ * @param dst_engine the same engine, or another one if either of the two is on the host
  * @param attr NULL = defaults; scales and zero points of SRC and DST, post-operation sum
  * @return success; errors as in the file comment. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(
@@ -445,7 +448,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_concat_primitive_desc_create(
     const_dnnl_tp_memory_desc_t const *src_descs, const_dnnl_tp_primitive_attr_t attr);
 
 /** dst = sum over i of scales[i] * src[i]. Arguments: MULTIPLE_SRC + i, DST (may be the buffer of
- * the first source). Thread-safe.
+ * any sources with its layout and elements of its size). Thread-safe.
  *
  * @param[out] sum_primitive_desc owned by the caller; NULL on failure
  * @param engine an engine
