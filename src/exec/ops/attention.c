@@ -5,8 +5,8 @@
 
 #include "common/problems/graph/attention.h"
 
-DTP_ATTR(heads, 0x10000) /**< attention */
-DTP_ATTR(scale, 0x10001) /**< attention */
+DTP_ATTR(heads, 0x10000) /**< number of heads of attention (s64) */
+DTP_ATTR(scale, 0x10001) /**< factor of Q K^T in attention (f32) */
 
 static const dtp_op_field_t attention_fields[] = {
     DTP_NEEDED(dtp_attention_attrs_t, heads),

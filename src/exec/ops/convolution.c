@@ -5,7 +5,7 @@
 
 #include "common/problems/convolution.h"
 
-DTP_ATTR(groups, 50) /**< parts of the channels that do not see each other, default 1 (s64) */
+DTP_ATTR(groups, 50) /**< number of groups of channels, default 1 (s64) */
 
 static const dtp_op_field_t convolution_fields[] = {
     DTP_OPTIONAL(dtp_window_attrs_t, strides, 0),          DTP_OPTIONAL(dtp_window_attrs_t, dilations, 0),

@@ -3,8 +3,8 @@
 
 #include "common/problems/norms/lrn.h"
 
-DTP_ATTR(size, 0x1000b) /**< how many neighbours, an odd number (s64) */
-DTP_ATTR(bias, 0x1000c) /**< added to a mean of squares (f32) */
+DTP_ATTR(size, 0x1000b) /**< number of neighbouring channels, odd (s64) */
+DTP_ATTR(bias, 0x1000c) /**< added to the mean of squares (f32) */
 
 typedef struct {
     dtp_op_attrs_t base;

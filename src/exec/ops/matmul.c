@@ -2,7 +2,7 @@
  * projections of one source side by side, and the general batched form over strided views. */
 #include "exec/ops/ops.h"
 
-DTP_ATTR(transpose_a, 101) /**< 1: the last two dimensions of the first input are exchanged (bool) */
+DTP_ATTR(transpose_a, 101) /**< 1: transposes the last two dimensions of the first input (bool) */
 DTP_ATTR(transpose_b, 102) /**< the same for the second input (bool) */
 
 static dnnl_tp_status_t matmul_infer(const dtp_infer_t *c) {

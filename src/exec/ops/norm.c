@@ -4,7 +4,7 @@
 #include "common/problems/norms/layer_normalization.h"
 
 DTP_ATTR(begin_norm_axis, 49) /**< first dimension that is normalized (s64) */
-DTP_ATTR(use_affine, 103)     /**< 1: gamma and beta are inputs (bool) */
+DTP_ATTR(use_affine, 103)     /**< 1: gamma and beta are inputs, default: as the inputs are (bool) */
 
 typedef dtp_norm_attrs_t attrs_t;
 static const dtp_op_field_t layer_norm_fields[] = {

@@ -3,9 +3,9 @@
 
 #include "common/problems/pooling.h"
 
-DTP_ATTR(kernel, 67)         /**< size of the window by spatial dimension (s64 list) */
-DTP_ATTR(exclude_pad, 96)    /**< 1: means count the elements of src alone (bool) */
-DTP_ATTR(rounding_type, 134) /**< "floor" (default) or "ceil": of the number of windows */
+DTP_ATTR(kernel, 67)         /**< size of the window in each spatial dimension (s64 list) */
+DTP_ATTR(exclude_pad, 96)    /**< 1: a mean counts elements of src only, default 0 (bool) */
+DTP_ATTR(rounding_type, 134) /**< "floor" (default) or "ceil": rounds the number of windows */
 
 static const char *const roundings[] = {"floor", "ceil", NULL};
 #define WINDOW_FIELDS                                                                                    \

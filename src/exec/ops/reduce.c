@@ -4,8 +4,8 @@
 #include "common/problems/pooling.h"
 #include "common/problems/reduction.h"
 
-DTP_ATTR(axes, 64)      /**< dimensions to reduce (s64 list) */
-DTP_ATTR(keep_dims, 97) /**< 1: reduced dimensions stay with size 1 (bool) */
+DTP_ATTR(axes, 64)      /**< dimensions to reduce, default all (s64 list) */
+DTP_ATTR(keep_dims, 97) /**< 1: reduced dimensions stay, with size 1 (bool) */
 
 typedef dtp_reduce_attrs_t attrs_t;
 static const dtp_op_field_t reduce_fields[] = {DTP_OPTIONAL(attrs_t, axes, 0),

@@ -3,8 +3,8 @@
 #include "common/problems/graph/indexed.h"
 #include "exec/ops/ops.h"
 
-DTP_ATTR(batch_dims, 0x10009) /**< leading dimensions that positions and data share (s64) */
-DTP_ATTR(reduction, 0x1000a)  /**< how rows are combined: none (replaced), add, mul, max, min (string) */
+DTP_ATTR(batch_dims, 0x10009) /**< number of first dimensions that positions and data share (s64) */
+DTP_ATTR(reduction, 0x1000a)  /**< "none" (default, replaces), "add", "mul", "max", "min" */
 
 /* All operators have all members; each has fields for its own. */
 typedef struct {

@@ -2,10 +2,10 @@
 #include "common/problems/graph/top_k.h"
 #include "exec/ops/ops.h"
 
-DTP_ATTR(k, 0x10006)         /**< how many (s64) */
+DTP_ATTR(k, 0x10006)         /**< number of elements (s64) */
 DTP_ATTR(smallest, 0x10007)  /**< 1: the smallest instead of the largest (bool) */
 DTP_ATTR(last, 0x10008)      /**< 1: of equal elements the last comes first (bool) */
-DTP_ATTR(nan_worst, 0x1000d) /**< 1: NaN comes behind all numbers instead of before them (bool) */
+DTP_ATTR(nan_worst, 0x1000d) /**< 1: NaN comes after all numbers, not before them (bool) */
 
 typedef struct {
     dtp_op_attrs_t base;
