@@ -1,10 +1,10 @@
-/* The pool of XLA's CPU backend, offered to dnnl_tp inside handlers of XLA's typed FFI (C). Needs
- * xla/ffi/api/c_api.h, which jaxlib ships (jax.ffi.include_dir()). Form S: the library splits its loops
- * itself and asks for helpers; a handler runs on one of the pool's threads, and the library never waits for a
- * task that was not begun, so as many handlers as threads may call it at once.
+/* Adapter for the pool of XLA's CPU backend, inside handlers of XLA's typed FFI (C). Needs
+ * xla/ffi/api/c_api.h, which jaxlib ships (jax.ffi.include_dir()). Form S: the library splits its
+ * loops itself and requests helpers. A handler runs on a thread of the pool, and the library never
+ * waits for a task that has not begun, so as many handlers as threads may call it at the same time.
  *
- * XLA's context lives as long as the handler's call. So there is one pool for the process, and whoever
- * schedules uses the context of his own call, or of the run that the task belongs to. Next:
+ * XLA's context lives as long as the handler's call. So the process has one pool, and a call of
+ * schedule uses the context of its own handler, or of the run to which the task belongs. Next:
  * doc/howto/adapt_pool.md, handlers.c. */
 #ifndef DNNL_TP_XLA_FFI_H
 #define DNNL_TP_XLA_FFI_H
@@ -17,7 +17,7 @@ typedef struct {
     XLA_FFI_ExecutionContext *ctx;
 } dnnl_tp_xla_call_t;
 
-/* Set it at the begin of a handler, and to what it was at the end. */
+/* A handler sets it when it begins, and restores it when it ends. */
 static _Thread_local const dnnl_tp_xla_call_t *dnnl_tp_xla_call;
 
 static int dnnl_tp_xla_done(const dnnl_tp_xla_call_t *call, XLA_FFI_Error *error) {
@@ -38,7 +38,7 @@ static int dnnl_tp_xla_num_threads(void *ctx) {
 static int dnnl_tp_xla_schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) {
     const dnnl_tp_xla_call_t *call = run ? run : dnnl_tp_xla_call;
     (void)ctx;
-    if (!call) return -1; /* not inside a handler: the library does without this helper */
+    if (!call) return -1; /* not inside a handler: the library continues without this helper */
     XLA_FFI_ThreadPool_Schedule_Args args = {.struct_size = XLA_FFI_ThreadPool_Schedule_Args_STRUCT_SIZE,
                                              .ctx = call->ctx,
                                              .task = fn,
@@ -56,7 +56,7 @@ static void dnnl_tp_xla_run_end(void *ctx, void *run, int status, int may_block,
     done(arg); /* helpers that are still queued touch the library's memory only */
 }
 
-/* Use it inside a handler, for streams or an engine that live on. */
+/* Use it inside a handler, for streams or an engine that outlive the handler. */
 static inline dnnl_tp_threadpool_iface_t dnnl_tp_xla_iface(void) {
     static char one_pool;
     return (dnnl_tp_threadpool_iface_t){.struct_size = sizeof(dnnl_tp_threadpool_iface_t),

@@ -1,4 +1,5 @@
-/* Attributes of the node; those that nobody reads are refused. */
+/* Reads the attributes of the node. dtp_cv_all_read() refuses attributes that no converter has
+ * read. */
 #ifndef DTP_ONNX_ATTRS_H
 #define DTP_ONNX_ATTRS_H
 
@@ -7,20 +8,21 @@
 bool dtp_cv_has(cv_t *cv, const char *name);
 int64_t dtp_cv_int(cv_t *cv, const char *name, int64_t value);
 float dtp_cv_float(cv_t *cv, const char *name, float value);
-/* n: -1 = not given */
+/* *n: number of elements; -1 = the attribute is absent. */
 const int64_t *dtp_cv_attr_ints(cv_t *cv, const char *name, int64_t *n);
 const float *dtp_cv_attr_floats(cv_t *cv, const char *name, int64_t *n);
-/* The type in which graphs carry the one that an attribute numbers; undef on failure. */
+/* The graph type of the ONNX type whose number an attribute holds, by default `standard`; undef on
+ * failure. */
 dnnl_tp_data_type_t dtp_cv_type(cv_t *cv, const char *name, int standard);
-/* Is the text of the attribute, by default `value`, equal to `word`? */
+/* Whether the text of the attribute, by default `value`, is equal to `word`. */
 bool dtp_cv_word(cv_t *cv, const char *name, const char *value, const char *word);
-/* A text; NULL: not given. */
+/* The text of an attribute; NULL: it is absent. */
 const char *dtp_cv_attr_text(cv_t *cv, const char *name);
-/* Text i of a list; NULL: there are fewer. */
+/* Text i of a list; NULL: the list is shorter. */
 const char *dtp_cv_text(cv_t *cv, const char *name, int i);
-/* NULL: not given. */
+/* The tensor of an attribute; NULL: it is absent. */
 val_t *dtp_cv_tensor(cv_t *cv, const char *name);
-/* NULL on failure: it has to be given. */
+/* The graph of a required attribute; NULL on failure. */
 graph_proto_t *dtp_cv_graph(cv_t *cv, const char *name);
 void dtp_cv_all_read(cv_t *cv);
 

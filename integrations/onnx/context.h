@@ -1,28 +1,34 @@
-/* What converters of operators work in: the graph that is made, scopes of names, the node that is converted.
+/* The context of converters: the graph under construction, scopes of names, the current node.
  *
- * A converter makes the operators of a graph that stand for one node. Its helpers keep the first failure in cv->status, do
- * nothing from then on and return NULL, so that converters read as formulas. */
+ * A converter adds the operators that replace one node. Its helpers store the first failure in
+ * cv->status; after that they do nothing and return NULL, so converters read like formulas. */
 #ifndef DTP_ONNX_CONTEXT_H
 #define DTP_ONNX_CONTEXT_H
 
 #include "onnx/model.h"
 
-/* A tensor of the file on its way: a value of the graph, or data that are known, or both. */
+/* A tensor during the import: a value of the graph, known data, or both. */
 typedef struct {
-    dnnl_tp_value_t v; /* -1: not in the graph yet */
+    /* Number in the graph; -1: not in it yet. */
+    dnnl_tp_value_t v;
     dnnl_tp_tensor_info_t info;
-    const void *data;  /* known elements; NULL: computed by a run */
-    bool is_borrowed;  /* data belong to the model */
-    const char *input; /* name of the input of the model that it is; NULL: it is none */
-    const char
-        *stored; /* name of the type in the file, which only conversions read (dtp_onnx_stored); NULL */
+    /* Known elements; NULL: a run computes them. */
+    const void *data;
+    /* The data belong to the model. */
+    bool is_borrowed;
+    /* Name, if the tensor is an input of the model; otherwise NULL. */
+    const char *input;
+    /* Name of a type of the file that only conversions read (dtp_onnx_stored); otherwise NULL. */
+    const char *stored;
 } val_t;
 
-/* The names that nodes may read: those of a graph, or of a function that is inlined. */
+/* The names that nodes can read: those of a graph, or of an inlined function. */
 typedef struct scope {
-    dtp_onnx_names_t names; /* -> val_t */
+    /* Name -> val_t. */
+    dtp_onnx_names_t names;
     const struct scope *parent;
-    const node_proto_t *call; /* of a function: the node that calls it, in the scope `caller` */
+    /* For a function: the node that calls it, which is in the scope `caller`. */
+    const node_proto_t *call;
     const struct scope *caller;
     size_t nimports;
     opset_proto_t *const *imports;
@@ -31,25 +37,33 @@ typedef struct scope {
 
 typedef struct {
     dnnl_tp_onnx_model_t model;
-    dnnl_tp_graph_t root;       /* the whole graph; constants belong to it */
-    dnnl_tp_graph_t graph;      /* where operators are added: the whole graph, or a region of it */
-    dtp_import_memory_t memory; /* freed when the graph is made */
+    /* The whole graph; it owns the constants. */
+    dnnl_tp_graph_t root;
+    /* Operators are added here: the whole graph or a region of it. */
+    dnnl_tp_graph_t graph;
+    /* Freed when the graph is complete. */
+    dtp_import_memory_t memory;
     int64_t nodes_left;
-    size_t bytes_left;       /* for constants that operators make */
-    dnnl_tp_engine_t engine; /* of what is computed here (fold.c); NULL until it is needed */
+    /* For the constants that operators make. */
+    size_t bytes_left;
+    /* Engine and stream of fold.c; NULL until they are needed. */
+    dnnl_tp_engine_t engine;
     dnnl_tp_stream_t stream;
 } import_t;
 
 struct cv;
 enum { DTP_ONNX_VERSIONS = 12 };
-/* Versions of an operator that have a converter in common: a line of ops.inc. */
+/* Versions of an operator that share a converter: a line of ops.inc. */
 typedef struct {
     const char *op;
-    uint8_t since[DTP_ONNX_VERSIONS]; /* 0 behind the last */
+    /* The versions, followed by 0. */
+    uint8_t since[DTP_ONNX_VERSIONS];
     void (*convert)(struct cv *cv);
-    int kind; /* for converters of several operators: dnnl_tp_op_kind_t */
+    /* A dnnl_tp_op_kind_t, for converters of several operators. */
+    int kind;
     int min_in, max_in;
-    unsigned params; /* bit i: input i has to be known when the graph is made */
+    /* Bit i: input i must be known at import. */
+    unsigned params;
 } row_t;
 
 typedef struct cv {
@@ -57,48 +71,53 @@ typedef struct cv {
     const scope_t *scope;
     const node_proto_t *node;
     const row_t *row;
-    int since; /* the version of the operator */
+    /* Version of the operator. */
+    int since;
     int nin, nout;
-    val_t **in;  /* NULL: absent */
-    val_t **out; /* what the converter makes */
+    /* Inputs; NULL: absent. */
+    val_t **in;
+    /* Results of the converter. */
+    val_t **out;
     uint64_t attrs_read;
-    bool is_last; /* the next operator is named as the node's first output */
+    /* The next operator gets the name of the node's first output. */
+    bool is_last;
     int parts;
     dnnl_tp_status_t status;
 } cv_t;
 
 #define CV_RUNTIME DNNL_TP_RUNTIME_DIM_VAL
 
-/* Elements of the tensor; only of what is known. */
+/* Number of elements of a tensor with known sizes. */
 static inline int64_t dtp_val_elems(const val_t *x) { return dtp_onnx_elems(&x->info); }
 
-/* What a name means in a scope; NULL: nothing. */
+/* The tensor with a name in a scope or the scopes around it; NULL: there is none. */
 val_t *dtp_onnx_find(const scope_t *s, const char *name);
-/* The name of the node's first result; "": it has none. */
+/* The name of the node's first result; "": it has no result. */
 const char *dtp_cv_result(const cv_t *cv);
 __attribute__((format(printf, 3, 4))) void dtp_cv_fail(cv_t *cv, dnnl_tp_status_t status, const char *format,
                                                        ...);
-/* A failure of the library, with the node before its text. */
+/* Passes on a failure of the library and puts the node before its text. */
 void dtp_cv_pass_on(cv_t *cv, dnnl_tp_status_t status);
-/* Adds an operator to a graph, in which x are the numbers of its inputs and y become those of its results. Sources of one
- * type that the operator does not take are unimplemented: models may have them. */
+/* Adds an operator to a graph. x: the numbers of its inputs in this graph; y: receives those of its
+ * results. A common type of the inputs that the operator does not take is unimplemented, because
+ * models may have it. */
 void dtp_cv_graph_op(cv_t *cv, dnnl_tp_graph_t graph, int kind, const char *name, int nin, val_t *const *in,
                      const dnnl_tp_value_t *x, int nattr, const dnnl_tp_op_attr_t *attr, int nout,
                      dnnl_tp_value_t *y);
-/* Counts what is repeated as a node; false after a failure: there are more than max_nodes. */
+/* Counts a repetition as a node; false after a failure: there are more than max_nodes. */
 bool dtp_cv_take_node(cv_t *cv);
 void *dtp_cv_alloc(cv_t *cv, size_t bytes);
 bool dtp_cv_given(const cv_t *cv, int input);
 bool dtp_cv_wanted(const cv_t *cv, int output);
-/* A result of the node. */
+/* Sets result i of the node. */
 void dtp_cv_set(cv_t *cv, int i, val_t *x);
-/* Room for data that the caller fills; *data is NULL on failure. */
+/* A tensor whose data the caller fills; *data is NULL on failure. */
 val_t *dtp_cv_room(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t *dims, void **data);
-/* Axis 0..ndims-1. */
+/* Converts an axis that may be negative to 0..ndims-1. */
 int dtp_cv_axis(cv_t *cv, int64_t axis, int ndims);
-/* Is this dimension known? Refuses the node otherwise. */
+/* The size of a dimension, which must be known: otherwise the node is refused. */
 int64_t dtp_cv_dim(cv_t *cv, const val_t *x, int d);
-/* The product of dimensions; CV_RUNTIME: one is not known. */
+/* The product of dimensions begin..end-1; CV_RUNTIME: one of them is not known. */
 int64_t dtp_cv_product(const val_t *x, int begin, int end);
 
 #endif

@@ -1,4 +1,5 @@
-/* A model that was read: its message, the data of its tensors, the files that they lie in. Immutable once it is open. */
+/* An open model: its message, the data of its tensors and the files with these data. Immutable
+ * after it was opened. */
 #ifndef DTP_ONNX_MODEL_H
 #define DTP_ONNX_MODEL_H
 
@@ -11,7 +12,7 @@
 
 #include <stdatomic.h>
 
-/* protobuf-c's names, shorter. */
+/* Short forms of protobuf-c's names. */
 typedef DtpOnnx__ModelProto model_proto_t;
 typedef DtpOnnx__GraphProto graph_proto_t;
 typedef DtpOnnx__NodeProto node_proto_t;
@@ -21,19 +22,22 @@ typedef DtpOnnx__FunctionProto function_proto_t;
 typedef DtpOnnx__ValueInfoProto value_proto_t;
 typedef DtpOnnx__OperatorSetIdProto opset_proto_t;
 
-/* A tensor of the file, in the type in which graphs carry it. */
+/* A tensor of the file, in its graph type. */
 typedef struct {
     dnnl_tp_tensor_info_t info;
     int onnx_type;
-    const void *data; /* of the message, of a mapped file, or of the model's memory; NULL: see status */
+    /* In the message, in a mapped file or in the model's memory; NULL: status and why tell the
+     * cause. */
+    const void *data;
     dnnl_tp_status_t status;
-    const char *why; /* why there are no data */
+    const char *why;
 } dtp_onnx_tensor_t;
 
 /* A file of external data. */
 typedef struct dtp_onnx_file {
     struct dtp_onnx_file *next;
-    const char *location, *path; /* as the model has it; below the base folder */
+    /* location: as the model gives it; path: below the base folder. */
+    const char *location, *path;
     const uint8_t *data;
     size_t size;
 } dtp_onnx_file_t;
@@ -43,39 +47,47 @@ struct dnnl_tp_onnx_model {
     dtp_import_memory_t memory;
     model_proto_t *proto;
     ProtobufCAllocator allocator;
-    dtp_onnx_names_t tensors; /* address of a tensor_proto_t -> dtp_onnx_tensor_t */
+    /* Address of a tensor_proto_t -> dtp_onnx_tensor_t. */
+    dtp_onnx_names_t tensors;
     dtp_onnx_file_t *files;
-    const char *base_folder; /* resolved; NULL: there are no external data */
-    const char *store;       /* the folder of the model's own file, links resolved; NULL: not known */
-    bool *determines;        /* of each input of the main graph: shapes */
-    bool *decides;           /* the same: which branch of an If runs */
+    /* Folder of the external data, links resolved; NULL: external data are refused. */
+    const char *base_folder;
+    /* Folder of the model's own file, links resolved; NULL: unknown. */
+    const char *store;
+    /* For each input of the main graph: whether its elements determine shapes. */
+    bool *determines;
+    /* For each input of the main graph: whether its elements select the branch of an If. */
+    bool *decides;
 };
 
-/* Of messages and models. */
+/* Allocates messages and models. */
 extern const ProtobufCAllocator dtp_onnx_allocator;
 
 void dtp_onnx_model_ref(dnnl_tp_onnx_model_t model);
 void dtp_onnx_model_unref(void *model);
-/* The version of the operators of a domain in a list of imports; 0: it is not imported. */
+/* The version of the operators of a domain in a list of imports; 0: the domain is not imported. */
 int64_t dtp_onnx_opset(size_t n, opset_proto_t *const *imports, const char *domain);
-/* "" and "ai.onnx" are one domain. */
+/* The canonical name of a domain: "" and "ai.onnx" are one domain. */
 const char *dtp_onnx_domain(const char *domain);
 /* Shape and type of a declared value. */
 dnnl_tp_status_t dtp_onnx_port(const value_proto_t *value, dnnl_tp_onnx_port_t *port);
 
 /* ---- tensor.c ---------------------------------------------------------------------------------------- */
 
-/* Type in which graphs carry an ONNX type; undef: none. */
+/* The graph type of an ONNX type; undef: there is none. */
 dnnl_tp_data_type_t dtp_onnx_carried(int onnx_type);
-/* The same, and for types that files store and only conversions read that of their elements. */
+/* The same; for types that files store and only conversions read: the type of the converted
+ * elements. */
 dnnl_tp_data_type_t dtp_onnx_read_as(int onnx_type);
-/* The name of such a type; NULL: it is none. */
+/* The name of a type that only conversions read; NULL for other types. */
 const char *dtp_onnx_stored(int onnx_type);
 const char *dtp_onnx_type_name(int onnx_type);
 size_t dtp_onnx_type_size(dnnl_tp_data_type_t type);
-/* Product of the dimensions; -1: there are more than a tensor may have, one is not known, negative, or the product too large for the bytes of a tensor. */
+/* Product of the dimensions; -1: there are too many dimensions, one is unknown or negative, or the
+ * product is too large for the bytes of a tensor. */
 int64_t dtp_onnx_elems(const dnnl_tp_tensor_info_t *info);
-/* Finds or makes the data of all tensors of a graph or function, those of attributes and inner graphs included. */
+/* Finds or makes the data of all tensors of a graph or function, including those of attributes and
+ * inner graphs. */
 dnnl_tp_status_t dtp_onnx_read_graph(dnnl_tp_onnx_model_t m, graph_proto_t *graph);
 dnnl_tp_status_t dtp_onnx_read_nodes(dnnl_tp_onnx_model_t m, size_t n, node_proto_t **nodes);
 dnnl_tp_status_t dtp_onnx_read(dnnl_tp_onnx_model_t m, tensor_proto_t *tensor);
@@ -83,15 +95,17 @@ const dtp_onnx_tensor_t *dtp_onnx_tensor(const_dnnl_tp_onnx_model_t m, const ten
 
 /* ---- function.c -------------------------------------------------------------------------------------- */
 
-/* The function of the model that a node calls; NULL: none. memory holds texts that it compares. */
+/* The function of the model that a node calls; NULL: it calls none. memory: for texts to compare.
+ */
 const function_proto_t *dtp_onnx_function(const_dnnl_tp_onnx_model_t m, dtp_import_memory_t *memory,
                                           const node_proto_t *node);
-/* Has the function default values of attributes, which are refused? */
+/* Whether the function has default values of attributes, which are refused. */
 bool dtp_onnx_has_defaults(const function_proto_t *function);
 
 /* ---- external.c -------------------------------------------------------------------------------------- */
 
-/* A part of a file of the base folder; on failure *why is a text that lives as long as the model. */
+/* Finds a part of a file in the base folder; on failure *why is a text that lives as long as the
+ * model. */
 dnnl_tp_status_t dtp_onnx_external(dnnl_tp_onnx_model_t m, const tensor_proto_t *tensor, const uint8_t **data,
                                    size_t *size, const char **why);
 dnnl_tp_status_t dtp_onnx_map(const char *path, int fd, const uint8_t **data, size_t *size);

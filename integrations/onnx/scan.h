@@ -1,5 +1,5 @@
-/* Looks through the bytes of a protobuf message before protobuf-c does: protobuf-c recurses without a limit and allocates
- * what the bytes ask for. */
+/* Checks the bytes of a protobuf message before protobuf-c parses them, because protobuf-c recurses
+ * without a limit and allocates whatever sizes the bytes give. */
 #ifndef DTP_ONNX_SCAN_H
 #define DTP_ONNX_SCAN_H
 
@@ -9,8 +9,9 @@
 
 enum { DTP_ONNX_MAX_DEPTH = 64 };
 
-/* Are these bytes a message of this kind, all lengths inside of them, at most DTP_ONNX_MAX_DEPTH deep, without fields that
- * the importer does not know, and does protobuf-c need at most max_bytes for it? */
+/* Success if the bytes are a message of this kind with all lengths inside of them, at most
+ * DTP_ONNX_MAX_DEPTH levels and no field unknown to the importer, and if protobuf-c needs at most
+ * max_bytes for it. */
 dnnl_tp_status_t dtp_onnx_scan(const uint8_t *data, size_t size, const ProtobufCMessageDescriptor *kind,
                                uint64_t max_bytes);
 

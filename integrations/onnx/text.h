@@ -13,7 +13,8 @@ __attribute__((format(printf, 2, 3))) dnnl_tp_status_t dtp_onnx_fail(dnnl_tp_sta
 __attribute__((format(printf, 3, 0))) dnnl_tp_status_t
 dtp_onnx_fail_at(dnnl_tp_status_t status, const char *where, const char *format, va_list args);
 
-/* A name for the graph, whose texts show it: the name, or a copy in room without control characters. */
+/* A name for the texts of the graph: the name itself, or a copy in room without control characters.
+ */
 enum { DTP_ONNX_NAME = 256 };
 const char *dtp_onnx_plain(const char *name, char room[DTP_ONNX_NAME]);
 
