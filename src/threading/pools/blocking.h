@@ -1,30 +1,35 @@
-/* The blocking crew of a built-in pool: threads for closures that sleep (DNNL_TP_HOST_MAY_BLOCK), beside the
- * W that compute. The dataflow engine's side: exec/dataflow/run/blocking.c.
+/* The blocking crew of a built-in pool: threads for closures that sleep (DNNL_TP_HOST_MAY_BLOCK),
+ * in addition to the W threads that compute. The dataflow engine's part:
+ * exec/dataflow/run/blocking.c.
  *
- * A pool made with blocking_threads = B has W workers, W tickets, and B threads that hold no ticket. They run nodes
- * that may block, at most B at once; what is over that waits as ready nodes of its run.
+ * A pool with blocking_threads = B has W workers, W tickets, and B threads that hold no ticket.
+ * These run nodes that may block, at most B at a time; further nodes wait as ready nodes of their
+ * run.
  *
- * ---- Who holds a ticket, who waits for what ---------------------------------------------------------------
+ * ---- Tickets and waits ------------------------------------------------------------------------------------
  *
- * (1) Tickets are held only by threads that compute, or that wait for chunks that such threads have begun. A
- *     closure of the crew runs without one, and nothing that it ends with needs one: its node comes back as every
- *     pending node does (exec/dataflow/run/pending.c).
- * (2) A run that has nothing to do while closures are away rests (threading/base/sleeper.h): it holds no ticket and
- *     no thread of the pool, and waits its turn when there is something to do.
- * (3) So no circle: who holds a ticket gives it back after computing; a closure waits for what the program says. While
- *     k <= B closures sleep, W tickets and W workers are there for everybody else.
- * (4) A run inside a closure of the crew waits for a ticket before all other pending work; a run inside any work never
- *     uses the crew (its closures run where they are met, as on pools without one): its thread may have a place in
- *     the line which the closures would then wait for, or a ticket of another pool.
+ * (1) Only threads that compute hold tickets, or threads that wait for chunks that such threads
+ * have begun. A closure of the crew runs without a ticket, and its end needs none: its node comes
+ * back as every pending node does (exec/dataflow/run/pending.c). (2) A run that has nothing to do
+ * while closures are in progress rests (threading/base/sleeper.h): it holds no ticket and no thread
+ * of the pool, and waits for its turn when there is work again. (3) So there is no circle: a thread
+ * that holds a ticket returns it after computing; a closure waits for whatever the program chooses.
+ * While k <= B closures sleep, W tickets and W workers serve all other work. (4) A run inside a
+ * closure of the crew waits for a ticket before all other pending work. A run inside any other work
+ * never uses the crew; its closures run on the thread that meets them, as on pools without a crew.
+ * The reason: its thread may have a place in the line for which the closures would then wait, or a
+ * ticket of another pool.
  *
  * ---- The line ---------------------------------------------------------------------------------------------
  *
- * Everything here, and the list of nodes in exec/dataflow/run/blocking.c, is under one lock; foreign code is called
- * without it. A job is linked into the line or not. Its fn is called with the lock held by the thread that
- * unlinked it, and returns with the lock held; it may link the job again. Thread: under the lock, job or, if
- * none, idle + 1, read wake_word, unlock, sleep on it. Who links a job: under the lock; idle > 0: wake_word + 1, and
- * wake one after unlocking. A wake word that changed between read and sleep keeps the thread awake, so nothing is
- * lost; a thread that comes out of a job looks before it sleeps. */
+ * Everything here, and the list of nodes in exec/dataflow/run/blocking.c, is protected by one lock;
+ * foreign code is called without it. A job is either linked into the line or not. Its fn is called
+ * with the lock held by the thread that unlinked it, and returns with the lock held; it may link
+ * the job again. A thread, under the lock, takes a job or, if there is none, does: idle + 1, read
+ * wake_word, unlock, sleep on it. Linking a job, under the lock: if idle > 0, wake_word + 1, and
+ * wake one thread after unlocking. If the wake word changes between read and sleep, the thread
+ * stays awake, so no wake-up is lost; a thread that has finished a job looks for another one before
+ * it sleeps. */
 #ifndef DTP_THREADING_POOLS_BLOCKING_H
 #define DTP_THREADING_POOLS_BLOCKING_H
 
@@ -36,15 +41,16 @@ typedef struct dtp_blocking_job {
     void (*fn)(struct dtp_blocking_job *job, dtp_blocking_t *crew, int thread); /* thread: 0 .. B - 1 */
 } dtp_blocking_job_t;
 
-/* The crew that the run of par, whose owner calls, may use; NULL: closures run where they are met. */
+/* The crew for the run of par, whose owner calls; NULL: closures run on the threads that meet them.
+ */
 dtp_blocking_t *dtp_blocking_of(const dtp_parallel_t *par);
 void dtp_blocking_lock(dtp_blocking_t *crew);
 void dtp_blocking_unlock(dtp_blocking_t *crew);
-/* Links the job to the end; under the lock. True: dtp_blocking_wake must follow, after unlocking. */
+/* Appends the job to the line; under the lock. True: call dtp_blocking_wake after unlocking. */
 bool dtp_blocking_link(dtp_blocking_t *crew, dtp_blocking_job_t *job);
 /* Takes a linked job out; under the lock. */
 void dtp_blocking_unlink(dtp_blocking_t *crew, dtp_blocking_job_t *job);
-/* A linked job has got more to do: as link. */
+/* Tells that a linked job has more work; otherwise as dtp_blocking_link. */
 bool dtp_blocking_ring(dtp_blocking_t *crew);
 void dtp_blocking_wake(dtp_blocking_t *crew);
 /* Counts a closure that begins or ends; under the lock. */
@@ -54,11 +60,13 @@ struct dtp_chain;
 void dtp_blocking_enter(dtp_blocking_t *crew, struct dtp_chain *chain, const dtp_share_t *share);
 void dtp_blocking_leave(struct dtp_chain *chain);
 
-int dtp_blocking_slot(const dtp_blocking_t *crew, int thread); /* what a trace calls the thread: W + thread */
+/* Number of the thread in traces: W + thread. */
+int dtp_blocking_slot(const dtp_blocking_t *crew, int thread);
 
-/* builtin_pool.c, threadpool.c. Starts B threads; on failure those that started end with the pool. */
+/* For builtin_pool.c and threadpool.c. Starts B threads; after a failure the started threads end
+ * with the pool. */
 dnnl_tp_status_t dtp_blocking_start(dtp_pool_t *pool, int num_threads, const char *name);
-/* Asks the threads to leave; join: waits for them. B may be NULL. */
+/* end asks the threads to leave, join waits for them. crew may be NULL. */
 void dtp_blocking_end(dtp_blocking_t *crew, bool detach);
 void dtp_blocking_join(dtp_blocking_t *crew);
 typedef struct {

@@ -1,20 +1,20 @@
 /* The pending work of a pool, which waits for a ticket, in the order in which it is taken: by
- * priority, then by time. All under the record's lock. The first one is at hand, whatever their
- * number is; to put one in or take it out takes a time that grows with the logarithm of the number
- * of different priorities.
+ * priority, then by time. All functions are called under the record's lock. Finding the first one
+ * takes constant time; inserting and removing take a time that grows with the logarithm of the
+ * number of different priorities.
  *
- * Two lists, told apart by `attended`: work whose owner sleeps and can be told that a ticket is
- * free (runs, tickets, queues for which a thread waits), and queues for which nobody waits. So
- * dispatch finds somebody to tell without a walk. A list is a chain of rings, one per priority,
- * each known by its oldest pending work (above, below). A search tree of the same rings (higher,
- * lower) finds the place of a priority: it is as deep as a random one, because a ring is above
- * those of lower rank, and the rank is a hash of the priority. */
+ * There are two lists, distinguished by `attended`: work whose owner sleeps and can be told that a
+ * ticket is free (runs, tickets, queues for which a thread waits), and queues for which no thread
+ * waits. So dispatch finds a thread to tell without a walk. A list is a chain of rings, one for
+ * each priority, each represented by its oldest pending work (above, below). A search tree of the
+ * same rings (higher, lower) finds the place of a priority. It is as deep as a random tree: a ring
+ * is above rings of lower rank, and the rank is a hash of the priority. */
 #ifndef DTP_THREADING_POOLS_FIFO_H
 #define DTP_THREADING_POOLS_FIFO_H
 
 #include "threading/pools/record.h"
 
-/* No two priorities have the same. */
+/* Different priorities have different ranks. */
 static inline uint32_t dtp_fifo_rank(int priority) {
     uint32_t x = (uint32_t)priority;
     x = (x ^ x >> 16) * 0x85ebca6bu;
@@ -22,7 +22,7 @@ static inline uint32_t dtp_fifo_rank(int priority) {
     return x ^ x >> 16;
 }
 
-/* Where the tree holds the ring. */
+/* The pointer in the tree to the ring. */
 static inline dtp_pending_work_t **dtp_fifo_place(dtp_pool_t *rec, const dtp_pending_work_t *ring) {
     dtp_pending_work_t **at = &rec->tree[ring->attended];
     while (*at != ring) at = ring->priority > (*at)->priority ? &(*at)->higher : &(*at)->lower;
@@ -34,7 +34,7 @@ static inline void dtp_fifo_plant(dtp_pool_t *rec, dtp_pending_work_t *ring) {
     dtp_pending_work_t **at = &rec->tree[ring->attended];
     while (*at && dtp_fifo_rank((*at)->priority) > rank)
         at = ring->priority > (*at)->priority ? &(*at)->higher : &(*at)->lower;
-    /* What is there is split in two. */
+    /* Splits the subtree at this place in two. */
     dtp_pending_work_t *rest = *at, **higher = &ring->higher, **lower = &ring->lower;
     *at = ring;
     while (rest) {
@@ -110,7 +110,7 @@ static inline void dtp_fifo_remove(dtp_pool_t *rec, dtp_pending_work_t *work) {
     *dtp_fifo_place(rec, work) = heir;
 }
 
-/* The pending work that is taken next, or NULL. */
+/* The pending work that is next, or NULL. */
 static inline dtp_pending_work_t *dtp_fifo_first(const dtp_pool_t *rec) {
     dtp_pending_work_t *a = rec->fifo[0], *b = rec->fifo[1];
     if (!a || !b) return a ? a : b;
@@ -118,8 +118,8 @@ static inline dtp_pending_work_t *dtp_fifo_first(const dtp_pool_t *rec) {
     return a->number < b->number ? a : b;
 }
 
-/* Of the first few that wait, the first run that may pass others, takes at most ns, has this
- * priority at least and was not told of a free ticket. */
+/* Among the first 32 pieces of pending work: the first run that may pass others, takes at most ns,
+ * has at least this priority and was not told of a free ticket. */
 static inline dtp_pending_work_t *dtp_fifo_first_short(const dtp_pool_t *rec, int64_t ns, int priority) {
     int looks = 32;
     for (dtp_pending_work_t *ring = rec->fifo[1]; ring && ring->priority >= priority; ring = ring->below) {
@@ -135,7 +135,7 @@ static inline dtp_pending_work_t *dtp_fifo_first_short(const dtp_pool_t *rec, in
     return NULL;
 }
 
-/* The first one with this cookie; walks. */
+/* The first one with this cookie; walks the lists. */
 static inline dtp_pending_work_t *dtp_fifo_first_of(const dtp_pool_t *rec, const void *cookie) {
     dtp_pending_work_t *found = NULL;
     for (int attended = 0; attended < 2; ++attended)
