@@ -1,5 +1,5 @@
-/* Seats: places for the threads that are inside one stream at the same time, each with scratch
- * memory of its own.
+/* Seats: places for the threads that are inside one stream at the same time, each with its own
+ * scratch memory.
  *
  * ---- States -------------------------------------------------------------------------------------
  *
@@ -7,22 +7,22 @@
  * the stream; the others are a list that only grows, `more`, and are freed with the stream. One
  * thread may have several seats: it executes on the stream inside the stream's own work.
  *
- *   take      CAS of the first seat: the whole path of a stream with one user. Where that fails:
- *             CAS of a free seat of the list, then a look at `closed`. Not closed: the seat is
- *             taken. Else the seat is given back, and the thread goes on under `lock`: it is
+ *   take      CAS of the first seat: the whole path of a stream with one user. If that fails: CAS
+ *             of a free seat of the list, then a check of `closed`. Not closed: the seat is
+ *             taken. Else the seat is returned, and the thread continues under `lock`: it is
  *             refused, or takes a free seat, or adds one to the list.
  *   leave     holder = 0
- *   close     under `lock`: CAS of the first seat, closed = true, a look at every seat of the
+ *   close     under `lock`: CAS of the first seat, closed = true, a check of every seat of the
  *             list. All free: the caller has the stream to itself until it opens the seats, and
- *             whoever comes meanwhile is refused. Else everything is put back, and the caller is
+ *             other threads are refused meanwhile. Else everything is restored, and the caller is
  *             refused.
  *   open      closed = false, then the first seat is free
  *
- * Invariants. Only the holder of a seat touches its scratch, or who has closed the seats.
- * Closing and taking a seat of the list each write one word and read the other's (seq_cst), so
- * at least one sees the other; a taker that sees `closed` decides nothing before it has `lock`,
- * so an attempt to close that fails refuses nobody but itself. A seat is only added under `lock`
- * while the seats are not closed. */
+ * Invariants. Only the holder of a seat accesses its scratch, or the thread that has closed the
+ * seats. Closing and taking a seat of the list each write one word and read the other's (seq_cst),
+ * so at least one sees the other; a thread that sees `closed` while it takes a seat decides nothing
+ * before it has `lock`, so a failed attempt to close refuses no other thread. A seat is only added
+ * under `lock` while the seats are not closed. */
 #ifndef DTP_THREADING_STREAMS_SEATS_H
 #define DTP_THREADING_STREAMS_SEATS_H
 
@@ -41,18 +41,20 @@ _Static_assert(sizeof(dtp_seat_t) == DTP_NO_SHARE, "threads side by side write t
 typedef struct {
     dtp_seat_t first;
     dtp_seat_t *_Atomic more;
-    _Atomic bool closed; /* raised under lock; cleared by who raised it, without */
-    dtp_lock_t lock;     /* closing; adding to the list */
+    /* Set under lock; cleared by the same thread, without lock. */
+    _Atomic bool closed;
+    /* For closing, and for adding to the list. */
+    dtp_lock_t lock;
 } dtp_seats_t;
 
-/* All that a single user needs: the first seat, if it is free. */
+/* Takes the first seat, if it is free; a single user needs nothing else. */
 static inline bool dtp_seat_take_first(dtp_seats_t *seats) {
     uintptr_t holder = 0;
     return DTP_LOAD(&seats->first.holder, relaxed) == 0 &&
            DTP_CAS(&seats->first.holder, &holder, dtp_thread_key(), acquire);
 }
-/* Any seat, after that: success; out_of_memory; invalid_arguments or would_deadlock where the
- * seats are closed, by another thread or by this one. */
+/* Takes any seat, after that: success; out_of_memory; invalid_arguments or would_deadlock if
+ * another thread or this thread has closed the seats. */
 dnnl_tp_status_t dtp_seat_take_more(dtp_seats_t *seats, const dnnl_tp_allocator_t *allocator,
                                     dtp_seat_t **seat);
 static inline void dtp_seat_leave(dtp_seat_t *seat) { DTP_STORE(&seat->holder, (uintptr_t)0, release); }
@@ -60,11 +62,11 @@ static inline void dtp_seat_leave(dtp_seat_t *seat) { DTP_STORE(&seat->holder, (
 /* invalid_arguments: another thread has a seat; would_deadlock: this one has. */
 dnnl_tp_status_t dtp_seats_close(dtp_seats_t *seats);
 void dtp_seats_open(dtp_seats_t *seats);
-/* Has any thread a seat, or the thread with this key? */
+/* Whether the thread with this key has a seat; 0: any thread. */
 bool dtp_seats_taken(dtp_seats_t *seats, uintptr_t key_or_0);
-/* By the holder. On failure the seat keeps what it had. */
+/* Called by the holder. On failure the seat keeps its scratch. */
 dnnl_tp_status_t dtp_seat_grow_scratch(dtp_seat_t *seat, const dnnl_tp_allocator_t *allocator, size_t bytes);
-/* Frees the list, and the scratch of all seats. Nobody comes any more. */
+/* Frees the list, and the scratch of all seats. No thread may come any more. */
 void dtp_seats_free(dtp_seats_t *seats, const dnnl_tp_allocator_t *allocator);
 
 #endif
