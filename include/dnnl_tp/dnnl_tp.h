@@ -126,6 +126,19 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_max_cpu_isa(dnnl_tp_cpu_isa_t isa);
  *     portable C. */
 DNNL_TP_API dnnl_tp_cpu_isa_t dnnl_tp_get_effective_cpu_isa(void);
 
+/** Gives hints for the choice of kernels, which oneDNN takes. This library follows none: engines
+ * with dnnl_tp_cpu_isa_avx2 as their limit have vectors of 256 bits. Thread-safe.
+ *
+ * @param hints an enumerator
+ * @return success (dnnl_tp_cpu_isa_no_hints); unimplemented (dnnl_tp_cpu_isa_prefer_ymm);
+ *     invalid_arguments (not an enumerator). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_cpu_isa_hints(dnnl_tp_cpu_isa_hints_t hints);
+
+/** Gives the hints that the library follows. Value.
+ *
+ * @return dnnl_tp_cpu_isa_no_hints. */
+DNNL_TP_API dnnl_tp_cpu_isa_hints_t dnnl_tp_get_cpu_isa_hints(void);
+
 /** Sets the floating-point mode of attributes that are created later (also: environment variable
  * DNNL_TP_DEFAULT_FPMATH_MODE). Thread-safe.
  *
@@ -251,6 +264,18 @@ DNNL_TP_API const char *dnnl_tp_rnn_direction2str(dnnl_tp_rnn_direction_t v);
  * @param v an enumerator
  * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_cpu_isa2str(dnnl_tp_cpu_isa_t v);
+
+/** Name of a hint. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
+DNNL_TP_API const char *dnnl_tp_cpu_isa_hints2str(dnnl_tp_cpu_isa_hints_t v);
+
+/** Name of an encoding of sparse tensors. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
+DNNL_TP_API const char *dnnl_tp_sparse_encoding2str(dnnl_tp_sparse_encoding_t v);
 
 /** Name of a DNNL_TP_RUNTIME_* bit. Value.
  *

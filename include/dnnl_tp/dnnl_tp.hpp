@@ -30,13 +30,12 @@ using version_t = dnnl_tp_version_t;
 /** Version and configuration of the loaded library. */
 inline const version_t *version() { return dnnl_tp_version(); }
 
-/* The functions below throw on failure. Some also return a status, for programs that check
- * oneDNN's. */
+/* The functions below throw on failure, but for those that return a status, as oneDNN's do: their
+ * callers look at it. */
 
 /** Chooses which verbose lines are written. */
 inline status set_verbose(int level) {
-    check(dnnl_tp_set_verbose(level));
-    return status::success;
+    return static_cast<status>(dnnl_tp_set_verbose(level));
 }
 /** Sends verbose lines to a function; NULL = standard output again. */
 inline void set_verbose_callback(void (*fn)(void *arg, const char *line), void *arg) {
@@ -56,17 +55,23 @@ inline void set_allocator(const dnnl_tp_allocator_t &a) { check(dnnl_tp_set_allo
 inline const dnnl_tp_allocator_t &get_allocator() { return *dnnl_tp_get_allocator(); }
 /** Limits the instruction sets of all engines. */
 inline status set_max_cpu_isa(detail::either<cpu_isa> isa) {
-    check(dnnl_tp_set_max_cpu_isa(isa));
-    return status::success;
+    return static_cast<status>(dnnl_tp_set_max_cpu_isa(isa));
 }
 /** The highest instruction set that new engines use. */
 inline cpu_isa get_effective_cpu_isa() {
     return static_cast<cpu_isa>(dnnl_tp_get_effective_cpu_isa());
 }
+/** Gives hints for the choice of kernels; the library follows none. */
+inline status set_cpu_isa_hints(detail::either<cpu_isa_hints> hints) {
+    return static_cast<status>(dnnl_tp_set_cpu_isa_hints(hints));
+}
+/** The hints that the library follows. */
+inline cpu_isa_hints get_cpu_isa_hints() {
+    return static_cast<cpu_isa_hints>(dnnl_tp_get_cpu_isa_hints());
+}
 /** Sets the floating-point mode of new attributes. */
 inline status set_default_fpmath_mode(detail::either<fpmath_mode> mode) {
-    check(dnnl_tp_set_default_fpmath_mode(mode));
-    return status::success;
+    return static_cast<status>(dnnl_tp_set_default_fpmath_mode(mode));
 }
 /** The floating-point mode of new attributes. */
 inline fpmath_mode get_default_fpmath_mode() {
@@ -90,8 +95,8 @@ inline status sgemm(char transa, char transb, dnnl_tp_dim_t m, dnnl_tp_dim_t n, 
                     float alpha, const float *a, dnnl_tp_dim_t lda, const float *b,
                     dnnl_tp_dim_t ldb, float beta, float *c, dnnl_tp_dim_t ldc,
                     const dnnl_tp_threadpool_iface_t *pool = nullptr) {
-    check(dnnl_tp_sgemm_tp(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, pool));
-    return status::success;
+    return static_cast<status>(
+        dnnl_tp_sgemm_tp(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, pool));
 }
 
 /** The product of u8 A and s8 B as s32 C, with offsets; see dnnl_tp_gemm_u8s8s32(). */
@@ -100,9 +105,8 @@ inline status gemm_u8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t
                            std::uint8_t ao, const std::int8_t *b, dnnl_tp_dim_t ldb, std::int8_t bo,
                            float beta, std::int32_t *c, dnnl_tp_dim_t ldc, const std::int32_t *co,
                            const dnnl_tp_threadpool_iface_t *pool = nullptr) {
-    check(dnnl_tp_gemm_u8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo,
-                                  beta, c, ldc, co, pool));
-    return status::success;
+    return static_cast<status>(dnnl_tp_gemm_u8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a,
+                                                       lda, ao, b, ldb, bo, beta, c, ldc, co, pool));
 }
 
 /** The product of s8 A and s8 B as s32 C, with offsets; see dnnl_tp_gemm_s8s8s32(). */
@@ -111,9 +115,8 @@ inline status gemm_s8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t
                            std::int8_t ao, const std::int8_t *b, dnnl_tp_dim_t ldb, std::int8_t bo,
                            float beta, std::int32_t *c, dnnl_tp_dim_t ldc, const std::int32_t *co,
                            const dnnl_tp_threadpool_iface_t *pool = nullptr) {
-    check(dnnl_tp_gemm_s8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo,
-                                  beta, c, ldc, co, pool));
-    return status::success;
+    return static_cast<status>(dnnl_tp_gemm_s8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a,
+                                                       lda, ao, b, ldb, bo, beta, c, ldc, co, pool));
 }
 
 } // namespace dnnl_tp

@@ -173,7 +173,7 @@ dnnl_tp_primitive_attr_set_scales_mask(dnnl_tp_primitive_attr_t attr, int arg, i
  * @param group_ndims 0 = no groups, or 2
  * @param group_dims group_ndims sizes: the numbers of elements of the last dimensions that share a
  *     scale
- * @param data_type f32, bf16 or f16
+ * @param data_type f32, bf16 or f16; e8m0 or f8_e4m3, which no primitive takes, with a mask
  * @return success; invalid_arguments (arg, mask, groups without mask, or the type). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales(dnnl_tp_primitive_attr_t attr,
                                                                    int arg, int mask,
@@ -188,11 +188,10 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales(dnnl_tp_primi
  * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
  * @param ndims 0 = no groups, or 2
  * @param group_dims ndims sizes
- * @param data_type f32, bf16 or f16
+ * @param data_type f32, bf16 or f16; e8m0 or f8_e4m3, which no primitive takes, with a mask
  * @param is_on_host 1 = executions pass the value as a host scalar
  *     (dnnl_tp_memory_create_host_scalar()); only with mask 0
- * @return success; invalid_arguments (arg, mask, groups without mask, or the type); unimplemented
- *     (types that no primitive computes). */
+ * @return success; invalid_arguments (arg, mask, groups without mask, or the type). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v2(
     dnnl_tp_primitive_attr_t attr, int arg, int mask, int ndims, const dnnl_tp_dims_t group_dims,
     dnnl_tp_data_type_t data_type, int is_on_host);
@@ -204,12 +203,12 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v2(
  * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
  * @param ndims 0 = no groups, or 2
  * @param group_dims ndims sizes
- * @param data_type f32, bf16 or f16
+ * @param data_type f32, bf16 or f16; e8m0 or f8_e4m3, which no primitive takes, with a mask
  * @param is_on_host 1 = executions pass the value as a host scalar
  *     (dnnl_tp_memory_create_host_scalar()); only with mask 0
- * @param qmode dnnl_tp_quantization_mode_static_sazp
- * @return success; invalid_arguments (arg, mask, groups without mask, the type or qmode);
- *     unimplemented (modes that compute scales, types that no primitive computes). */
+ * @param qmode dnnl_tp_quantization_mode_static_sazp; dnnl_tp_quantization_mode_dynamic_mx or
+ *     dnnl_tp_quantization_mode_dynamic_fp, which no primitive takes
+ * @return success; invalid_arguments (arg, mask, groups without mask, the type or qmode). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v3(
     dnnl_tp_primitive_attr_t attr, int arg, int mask, int ndims, const dnnl_tp_dims_t group_dims,
     dnnl_tp_data_type_t data_type, int is_on_host, dnnl_tp_quantization_mode_t qmode);
@@ -231,7 +230,8 @@ dnnl_tp_primitive_attr_set_zero_points_mask(dnnl_tp_primitive_attr_t attr, int a
  * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
  * @param group_ndims 0 = no groups, or 2
  * @param group_dims group_ndims sizes
- * @param data_type s32, s8 or u8
+ * @param data_type s32; of SRC and WEIGHTS also s8, u8, and, which no primitive takes, with a mask
+ *     s4 and u4
  * @return success; invalid_arguments (arg, mask, groups without mask, or the type). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points(
     dnnl_tp_primitive_attr_t attr, int arg, int mask, int group_ndims,
@@ -244,11 +244,11 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points(
  * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
  * @param ndims 0 = no groups, or 2
  * @param group_dims ndims sizes
- * @param data_type s32, s8 or u8
+ * @param data_type s32; of SRC and WEIGHTS also s8, u8, and, which no primitive takes, with a mask
+ *     s4 and u4
  * @param is_on_host 1 = executions pass the value as a host scalar
  *     (dnnl_tp_memory_create_host_scalar()); only with mask 0
- * @return success; invalid_arguments (arg, mask, groups without mask, or the type); unimplemented
- *     (types that no primitive computes). */
+ * @return success; invalid_arguments (arg, mask, groups without mask, or the type). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_v2(
     dnnl_tp_primitive_attr_t attr, int arg, int mask, int ndims, const dnnl_tp_dims_t group_dims,
     dnnl_tp_data_type_t data_type, int is_on_host);

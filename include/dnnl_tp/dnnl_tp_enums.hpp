@@ -63,6 +63,14 @@ enum class format_kind {
     host_scalar = dnnl_tp_format_kind_host_scalar,
 };
 
+/** Encoding of a sparse tensor: memory::sparse_encoding. */
+enum class sparse_encoding {
+    undef = dnnl_tp_sparse_encoding_undef,
+    csr = dnnl_tp_csr,
+    packed = dnnl_tp_packed,
+    coo = dnnl_tp_coo,
+};
+
 /** Kind of a primitive: primitive::kind. */
 enum class primitive_kind {
     undef = dnnl_tp_undefined_primitive,
@@ -345,6 +353,12 @@ enum class cpu_isa {
     avx10_2_ace = dnnl_tp_cpu_isa_avx10_2_ace,
     avx10_2_512_amx_2 = dnnl_tp_cpu_isa_avx10_2_512_amx_2,
 };
+
+/** Hints for the choice among the kernels of an instruction set. */
+enum class cpu_isa_hints {
+    no_hints = dnnl_tp_cpu_isa_no_hints,
+    prefer_ymm = dnnl_tp_cpu_isa_prefer_ymm,
+};
 /* clang-format on */
 
 /** Implementation. */
@@ -364,6 +378,7 @@ DNNL_TP_C_ENUM(enums::engine_kind, dnnl_tp_engine_kind_t)
 DNNL_TP_C_ENUM(enums::stream_flags, dnnl_tp_stream_flags_t)
 DNNL_TP_C_ENUM(enums::data_type, dnnl_tp_data_type_t)
 DNNL_TP_C_ENUM(enums::format_kind, dnnl_tp_format_kind_t)
+DNNL_TP_C_ENUM(enums::sparse_encoding, dnnl_tp_sparse_encoding_t)
 DNNL_TP_C_ENUM(enums::primitive_kind, dnnl_tp_primitive_kind_t)
 DNNL_TP_C_ENUM(status, dnnl_tp_status_t)
 DNNL_TP_C_ENUM(prop_kind, dnnl_tp_prop_kind_t)
@@ -378,6 +393,7 @@ DNNL_TP_C_ENUM(rnn_flags, dnnl_tp_rnn_flags_t)
 DNNL_TP_C_ENUM(rnn_direction, dnnl_tp_rnn_direction_t)
 DNNL_TP_C_ENUM(query, dnnl_tp_query_t)
 DNNL_TP_C_ENUM(cpu_isa, dnnl_tp_cpu_isa_t)
+DNNL_TP_C_ENUM(cpu_isa_hints, dnnl_tp_cpu_isa_hints_t)
 DNNL_TP_C_ENUM(enums::format_tag, dnnl_tp_format_tag_t)
 #undef DNNL_TP_C_ENUM
 template <typename E> using c_enum_t = std::enable_if_t<c_enum<E>::known, typename c_enum<E>::type>;

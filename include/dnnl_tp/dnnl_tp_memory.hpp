@@ -125,6 +125,13 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
     dims get_inner_blks() const { return query_dims(dnnl_tp_query_inner_blks, get_inner_nblks()); }
     /** Dimensions of the inner blocks. */
     dims get_inner_idxs() const { return query_dims(dnnl_tp_query_inner_idxs, get_inner_nblks()); }
+    /** Encoding of a sparse tensor: undef. */
+    enums::sparse_encoding get_sparse_encoding() const {
+        return static_cast<enums::sparse_encoding>(
+            query_or<dnnl_tp_sparse_encoding_t>(dnnl_tp_query_sparse_encoding));
+    }
+    /** Elements that a sparse tensor stores: 0. */
+    dnnl_tp_dim_t get_nnz() const { return query_or<dnnl_tp_dim_t>(dnnl_tp_query_nnz_s64); }
     /** Number of buffers. */
     int get_num_handles() const { return query_or<int>(dnnl_tp_query_num_handles_s32); }
     /** Type of an element. */
@@ -211,6 +218,8 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
     using format_tag = enums::format_tag;
     /** Kind of a layout. */
     using format_kind = enums::format_kind;
+    /** Encoding of a sparse tensor. */
+    using sparse_encoding = enums::sparse_encoding;
     /** An empty object. */
     memory() noexcept = default;
     /** A memory object; by default the library allocates its buffer. */
@@ -232,21 +241,20 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
     /** A host scalar. */
     template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
     memory(const memory_desc &md, const T value) {
-        if (md.get_size() != sizeof value)
-            throw error(dnnl_tp_invalid_arguments, "memory: a host scalar of another size");
+        check_scalar(md.get(), sizeof value);
         T copy = value;
         create(dnnl_tp_memory_create_host_scalar, md.get(), &copy);
     }
     /** The value of a host scalar. */
     template <typename T> T get_host_scalar_value() const {
-        check_scalar(sizeof(T));
+        check_scalar(get_desc_handle(), sizeof(T));
         T value = {};
         check(dnnl_tp_memory_get_host_scalar_value(get(), &value));
         return value;
     }
     /** Changes the value of a host scalar. */
     template <typename T> void set_host_scalar_value(const T value) const {
-        check_scalar(sizeof(T));
+        check_scalar(get_desc_handle(), sizeof(T));
         check(dnnl_tp_memory_set_host_scalar_value(get(), &value));
     }
     /** Its descriptor. */
@@ -318,9 +326,10 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
     void unmap(void *p) const { unmap_data(p); }
 
   private:
-    void check_scalar(std::size_t size) const {
-        if (dnnl_tp_memory_desc_get_size_v2(get_desc_handle(), 0) != size)
-            throw error(dnnl_tp_invalid_arguments, "memory: a host scalar of another size");
+    static void check_scalar(const_dnnl_tp_memory_desc_t md, std::size_t size) {
+        if (dnnl_tp_memory_desc_get_size_v2(md, 0) != size)
+            throw error(dnnl_tp_invalid_arguments,
+                        "scalar type size does not match memory descriptor data type size");
     }
 };
 

@@ -379,6 +379,20 @@ typedef enum {
     dnnl_tp_cpu_isa_avx10_2_ace = 0xa03ff                  /**< AVX10.2 and ACE. */
 } dnnl_tp_cpu_isa_t;
 
+/** Hints for the choice among the kernels of an instruction set. */
+typedef enum {
+    dnnl_tp_cpu_isa_no_hints = 0,  /**< None. */
+    dnnl_tp_cpu_isa_prefer_ymm = 1 /**< Vectors of 256 bits; not supported. */
+} dnnl_tp_cpu_isa_hints_t;
+
+/** Encoding of a sparse tensor, for programs that name it: descriptors of this library have none. */
+typedef enum {
+    dnnl_tp_sparse_encoding_undef = 0, /**< Not a sparse tensor. */
+    dnnl_tp_csr = 1,                   /**< Compressed rows. */
+    dnnl_tp_packed = 2,                /**< A layout that a primitive chooses. */
+    dnnl_tp_coo = 3                    /**< Coordinates of each element. */
+} dnnl_tp_sparse_encoding_t;
+
 /** A dimension, a stride or an offset, in elements. */
 typedef int64_t dnnl_tp_dim_t;
 /** Largest number of dimensions. */
@@ -390,6 +404,19 @@ typedef dnnl_tp_dim_t dnnl_tp_dims_t[DNNL_TP_MAX_NDIMS];
 #define DNNL_TP_RUNTIME_DIM_VAL INT64_MIN
 /** Size of a memory object whose descriptor has run-time dimensions. */
 #define DNNL_TP_RUNTIME_SIZE_VAL ((size_t)DNNL_TP_RUNTIME_DIM_VAL)
+/** @cond */
+static const union {
+    unsigned u;
+    float f;
+} DNNL_TP_RUNTIME_F32_VAL_REP = {0x7fc000d0};
+static const int DNNL_TP_RUNTIME_S32_VAL_REP = INT32_MIN;
+/** @endcond */
+/** oneDNN's f32 that becomes known at execution, a NaN, for programs that name it: no call of this
+ * library gives it that meaning. */
+#define DNNL_TP_RUNTIME_F32_VAL (DNNL_TP_RUNTIME_F32_VAL_REP.f)
+/** oneDNN's s32 that becomes known at execution, for programs that name it: no call of this library
+ * gives it that meaning. */
+#define DNNL_TP_RUNTIME_S32_VAL DNNL_TP_RUNTIME_S32_VAL_REP
 /** No buffer yet. */
 #define DNNL_TP_MEMORY_NONE (NULL)
 /** The library allocates and owns the buffer. */

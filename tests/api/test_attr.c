@@ -96,6 +96,66 @@ static void scales_and_zero_points_are_checked(void **state) {
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
 }
 
+/* A matmul of u8 and s8 with attributes, by engine and descriptors of its own. */
+static dnnl_tp_status_t product_with(const_dnnl_tp_primitive_attr_t attr) {
+    const dnnl_tp_dims_t a = {4, 64}, b = {64, 8}, c = {4, 8};
+    dnnl_tp_memory_desc_t src, wei, dst;
+    dnnl_tp_engine_t engine;
+    dnnl_tp_primitive_desc_t pd;
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 2, a, dnnl_tp_u8, dnnl_tp_ab));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&wei, 2, b, dnnl_tp_s8, dnnl_tp_ab));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 2, c, dnnl_tp_f32, dnnl_tp_ab));
+    const dnnl_tp_status_t status =
+        dnnl_tp_matmul_primitive_desc_create(&pd, engine, src, wei, NULL, dst, attr);
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(src));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(wei));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(dst));
+    CHECK_OK(dnnl_tp_engine_destroy(engine));
+    return status;
+}
+
+/* Setters take what oneDNN's do; creation refuses what no primitive computes, until it is set to something else. */
+static void scales_and_zero_points_that_no_primitive_takes(void **state) {
+    (void)state;
+    const dnnl_tp_dims_t groups = {32, 1};
+    const dnnl_tp_quantization_mode_t sazp = dnnl_tp_quantization_mode_static_sazp;
+    const int wei = DNNL_TP_ARG_WEIGHTS, dst = DNNL_TP_ARG_DST;
+    dnnl_tp_primitive_attr_t attr;
+    CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
+    CHECK_OK(product_with(attr));
+    const dnnl_tp_data_type_t small_scales[] = {dnnl_tp_e8m0, dnnl_tp_f8_e4m3};
+    const dnnl_tp_data_type_t small_points[] = {dnnl_tp_s4, dnnl_tp_u4};
+    for (int i = 0; i < 2; ++i) {
+        CHECK_OK(dnnl_tp_primitive_attr_set_scales(attr, wei, 3, 2, groups, small_scales[i]));
+        CHECK_STATUS(product_with(attr), dnnl_tp_unimplemented);
+        refuses(dnnl_tp_primitive_attr_set_scales(attr, wei, 0, 0, NULL, small_scales[i]), DTP_BAD_DATA_TYPE);
+        CHECK_OK(dnnl_tp_primitive_attr_set_scales(attr, wei, 2, 0, NULL, dnnl_tp_f32));
+        CHECK_OK(product_with(attr));
+        CHECK_OK(dnnl_tp_primitive_attr_set_zero_points(attr, wei, 1, 0, NULL, small_points[i]));
+        CHECK_STATUS(product_with(attr), dnnl_tp_unimplemented);
+        refuses(dnnl_tp_primitive_attr_set_zero_points(attr, wei, 0, 0, NULL, small_points[i]),
+                DTP_BAD_DATA_TYPE);
+        refuses(dnnl_tp_primitive_attr_set_zero_points(attr, dst, 1, 0, NULL, small_points[i]),
+                DTP_BAD_DATA_TYPE);
+        CHECK_OK(dnnl_tp_primitive_attr_set_zero_points(attr, wei, 0, 0, NULL, dnnl_tp_s32));
+        CHECK_OK(product_with(attr));
+        const dnnl_tp_quantization_mode_t mode =
+            i ? dnnl_tp_quantization_mode_dynamic_fp : dnnl_tp_quantization_mode_dynamic_mx;
+        CHECK_OK(dnnl_tp_primitive_attr_set_scales_v3(attr, dst, 0, 0, NULL, dnnl_tp_f32, 0, mode));
+        CHECK_STATUS(product_with(attr), dnnl_tp_unimplemented);
+        CHECK_OK(dnnl_tp_primitive_attr_set_scales_v3(attr, dst, 0, 0, NULL, dnnl_tp_f32, 0, sazp));
+        CHECK_OK(product_with(attr));
+    }
+    const int not_shifted[] = {DNNL_TP_ARG_SRC_1, DNNL_TP_ARG_MULTIPLE_SRC, DNNL_TP_ARG_MULTIPLE_SRC + 1,
+                               DNNL_TP_ARG_ATTR_POST_OP_DW | DNNL_TP_ARG_WEIGHTS, DNNL_TP_ARG_BIAS};
+    for (size_t i = 0; i < sizeof not_shifted / sizeof *not_shifted; ++i)
+        refuses(dnnl_tp_primitive_attr_set_zero_points_mask(attr, not_shifted[i], 0), DTP_BAD_ARG);
+    CHECK_OK(product_with(attr));
+    CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+}
+
 static void chains_hold_32_entries_and_give_them_back(void **state) {
     (void)state;
     dnnl_tp_post_ops_t po, copy;
@@ -156,6 +216,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(modes_round_trip),
                                        cmocka_unit_test(wrong_kinds_of_handle_are_refused),
                                        cmocka_unit_test(scales_and_zero_points_are_checked),
+                                       cmocka_unit_test(scales_and_zero_points_that_no_primitive_takes),
                                        cmocka_unit_test(chains_hold_32_entries_and_give_them_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,9 +320,6 @@ static void attributes_that_no_primitive_takes_are_refused_by_name(void **state)
     CHECK_OK(dnnl_tp_primitive_attr_set_precomputed_reductions(attr, DNNL_TP_ARG_SRC, 3, 2,
                                                                (dnnl_tp_dims_t){1, 32}, dnnl_tp_s32));
     refuses(relu_with(attr), dnnl_tp_unimplemented, "precomputed reductions");
-    refuses(dnnl_tp_primitive_attr_set_scales_v3(attr, DNNL_TP_ARG_DST, 0, 0, NULL, dnnl_tp_e8m0, 0,
-                                                 dnnl_tp_quantization_mode_dynamic_mx),
-            dnnl_tp_unimplemented, "dynamic_mx");
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
     CHECK_OK(dnnl_tp_memory_desc_destroy(mask));
 }
@@ -568,6 +565,19 @@ static void flags_of_streams(void **state) {
     assert_string_equal(dnnl_tp_rnn_flags2str((dnnl_tp_rnn_flags_t)7), "unknown rnn_flags");
 }
 
+static void hints_are_refused_by_name(void **state) {
+    (void)state;
+    CHECK_OK(dnnl_tp_set_cpu_isa_hints(dnnl_tp_cpu_isa_no_hints));
+    refuses(dnnl_tp_set_cpu_isa_hints(dnnl_tp_cpu_isa_prefer_ymm), dnnl_tp_unimplemented, "prefer_ymm");
+    refuses(dnnl_tp_set_cpu_isa_hints((dnnl_tp_cpu_isa_hints_t)2), dnnl_tp_invalid_arguments, "hint 2");
+    assert_int_equal(dnnl_tp_get_cpu_isa_hints(), dnnl_tp_cpu_isa_no_hints);
+    assert_string_equal(dnnl_tp_cpu_isa_hints2str(dnnl_tp_cpu_isa_no_hints), "cpu_isa_no_hints");
+    assert_string_equal(dnnl_tp_cpu_isa_hints2str((dnnl_tp_cpu_isa_hints_t)2), "unknown cpu_isa_hints");
+    static const char *const encodings[] = {"undef", "csr", "packed", "coo", "unknown sparse_encoding"};
+    for (int i = 0; i < 5; ++i)
+        assert_string_equal(dnnl_tp_sparse_encoding2str((dnnl_tp_sparse_encoding_t)i), encodings[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_host_scalar_holds_one_element),
@@ -579,6 +589,7 @@ int main(void) {
         cmocka_unit_test(a_primitive_of_a_window_takes_the_memory_of_the_whole),
         cmocka_unit_test(a_blob_makes_the_same_primitive),
         cmocka_unit_test(every_instruction_set_has_a_name_and_limits_an_engine),
+        cmocka_unit_test(hints_are_refused_by_name),
         cmocka_unit_test(flags_of_streams),
     };
     return cmocka_run_group_tests(tests, test_engine_setup, test_engine_teardown);

@@ -1,5 +1,6 @@
 // A program for oneDNN: the corners of its C++ that programs stand on: descriptors that are empty, equal or made anew from
 // others, queries that do not apply, handles of C, flags, statuses, versions, the namespace opened once more.
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -247,6 +248,14 @@ void statuses(const engine &eng) {
                                             src, 0.f, 0.f, attr);
         },
         dnnl_unimplemented));
+    const memory::desc wide({2, 4}, dt::f32, tag::ab), narrow({2, 4}, dt::bf16, tag::ab);
+    const auto shuffle = [&](const memory::desc &to, int axis, memory::dim groups) {
+        shuffle_forward::primitive_desc(eng, prop_kind::forward_inference, wide, to, axis, groups);
+    };
+    shuffle(wide, 1, 2);
+    REQUIRE(refuses([&] { shuffle(narrow, 1, 2); }, dnnl_unimplemented));
+    REQUIRE(refuses([&] { shuffle(wide, 1, 3); }, dnnl_invalid_arguments) &&
+            refuses([&] { shuffle(wide, 2, 2); }, dnnl_invalid_arguments));
     post_ops ops;
     for (int i = 0; i < 32; ++i) ops.append_sum(1.f);
     REQUIRE(refuses([&] { ops.append_sum(1.f); }, dnnl_out_of_memory));
@@ -265,6 +274,32 @@ void statuses(const engine &eng) {
             matmul(pd).execute(apart, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
         },
         dnnl_invalid_arguments));
+}
+
+// Functions that return a status throw nothing.
+void returned_statuses() {
+    const float a[4] = {1, 2, 3, 4};
+    float c[4] = {7, 7, 7, 7};
+    REQUIRE(sgemm('N', 'N', 2, 2, 2, 1.f, a, 1, a, 2, 0.f, c, 2) == status::invalid_arguments);
+    REQUIRE(sgemm('x', 'N', 2, 2, 2, 1.f, a, 2, a, 2, 0.f, c, 2) == status::invalid_arguments);
+    REQUIRE(sgemm('N', 'N', -1, 2, 2, 1.f, a, 2, a, 2, 0.f, c, 2) == status::invalid_arguments);
+    const std::uint8_t u[4] = {1, 2, 3, 4};
+    const std::int8_t i[4] = {1, 2, 3, 4};
+    const std::int32_t offset = 0;
+    std::int32_t sums[4] = {7, 7, 7, 7};
+    REQUIRE(gemm_u8s8s32('N', 'N', 'x', 2, 2, 2, 1.f, u, 2, 0, i, 2, 0, 0.f, sums, 2, &offset) ==
+            status::invalid_arguments);
+    REQUIRE(gemm_s8s8s32('N', 'N', 'F', 2, 2, 2, 1.f, i, 2, 0, i, 1, 0, 0.f, sums, 2, &offset) ==
+            status::invalid_arguments);
+    for (int k = 0; k < 4; ++k) REQUIRE(c[k] == 7.f && sums[k] == 7);
+    REQUIRE(set_verbose(-1) == status::invalid_arguments && set_verbose(0) == status::success);
+    REQUIRE(set_max_cpu_isa(cpu_isa::sse41) == status::invalid_arguments); // an engine exists
+    const fpmath_mode before = get_default_fpmath_mode();
+    REQUIRE(set_default_fpmath_mode(static_cast<fpmath_mode>(77)) == status::invalid_arguments &&
+            get_default_fpmath_mode() == before);
+    REQUIRE(get_cpu_isa_hints() == cpu_isa_hints::no_hints && cpu_isa_hints::prefer_ymm != get_cpu_isa_hints());
+    REQUIRE(std::string(dnnl_cpu_isa_hints2str(dnnl_cpu_isa_prefer_ymm)) == "cpu_isa_prefer_ymm");
+    REQUIRE(DNNL_RUNTIME_S32_VAL == INT32_MIN && std::isnan(DNNL_RUNTIME_F32_VAL));
 }
 
 // Numbers of kinds that a library need not have, and a post-operation that it need not take.
@@ -328,6 +363,7 @@ int main() {
         handles(eng);
         names(eng);
         statuses(eng);
+        returned_statuses();
         names_of_other_kinds(eng);
         return 0;
     } catch (const std::exception &e) {

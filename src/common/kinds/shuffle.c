@@ -12,8 +12,6 @@ dnnl_tp_status_t dnnl_tp_shuffle_forward_primitive_desc_create(
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
     DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
-    DTP_REQUIRE(src_desc->data_type == dst_desc->data_type, DATA_TYPE_MISMATCH, "src is %s, dst is %s",
-                dnnl_tp_dt2str(src_desc->data_type), dnnl_tp_dt2str(dst_desc->data_type));
     DTP_REQUIRE(axis >= 0 && axis < src_desc->ndims, BAD_AXIS, "axis %d is outside 0..%d", axis,
                 src_desc->ndims - 1);
     DTP_TRY(dtp_check_static(src_desc, "src"));
@@ -21,6 +19,9 @@ dnnl_tp_status_t dnnl_tp_shuffle_forward_primitive_desc_create(
     DTP_REQUIRE(group_size >= 1 && src_desc->dims[axis] % group_size == 0, BAD_PARAM,
                 "group size %lld does not divide axis %d, which has %lld", (long long)group_size, axis,
                 (long long)src_desc->dims[axis]);
+    if (src_desc->data_type != dst_desc->data_type)
+        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_DATA_TYPE, "src is %s, dst is %s",
+                            dnnl_tp_dt2str(src_desc->data_type), dnnl_tp_dt2str(dst_desc->data_type)));
     dtp_shuffle_desc_t op;
     memset(&op, 0, sizeof op);
     op.base.kind = dnnl_tp_shuffle;

@@ -232,17 +232,18 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v3(dnnl_tp_primitive_attr_t a
                                                       dnnl_tp_data_type_t data_type, int is_on_host,
                                                       dnnl_tp_quantization_mode_t qmode) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
-    if (qmode == dnnl_tp_quantization_mode_dynamic_mx || qmode == dnnl_tp_quantization_mode_dynamic_fp)
-        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SCALES, "quantization mode %s",
-                            dnnl_tp_quantization_mode2str(qmode)));
-    DTP_REQUIRE(qmode == dnnl_tp_quantization_mode_static_sazp, BAD_ENUM, "quantization mode %d", (int)qmode);
-    if (data_type == dnnl_tp_e8m0 || data_type == dnnl_tp_f8_e4m3)
-        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SCALES, "scales of %s",
-                            dnnl_tp_dt2str(data_type)));
-    DTP_REQUIRE(data_type == dnnl_tp_f32 || data_type == dnnl_tp_bf16 || data_type == dnnl_tp_f16,
-                BAD_DATA_TYPE, "scales are f32, bf16 or f16, not %s", dnnl_tp_dt2str(data_type));
+    DTP_REQUIRE(qmode == dnnl_tp_quantization_mode_static_sazp ||
+                    qmode == dnnl_tp_quantization_mode_dynamic_mx ||
+                    qmode == dnnl_tp_quantization_mode_dynamic_fp,
+                BAD_ENUM, "quantization mode %d", (int)qmode);
+    const bool small = data_type == dnnl_tp_e8m0 || data_type == dnnl_tp_f8_e4m3;
+    DTP_REQUIRE(small || data_type == dnnl_tp_f32 || data_type == dnnl_tp_bf16 || data_type == dnnl_tp_f16,
+                BAD_DATA_TYPE, "scales are f32, bf16, f16, e8m0 or f8_e4m3, not %s",
+                dnnl_tp_dt2str(data_type));
+    DTP_REQUIRE(!small || mask, BAD_DATA_TYPE, "one scale of %s", dnnl_tp_dt2str(data_type));
     dtp_quant_t q;
     DTP_TRY(make_quant(&q, arg, mask, ndims, group_dims, data_type, is_on_host));
+    q.dynamic = qmode != dnnl_tp_quantization_mode_static_sazp;
     DTP_RETURN(put_quant(attr->scales, &attr->n_scales, &q));
 }
 
@@ -268,15 +269,18 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_v2(dnnl_tp_primitive_att
                                                            int ndims, const dnnl_tp_dims_t group_dims,
                                                            dnnl_tp_data_type_t data_type, int is_on_host) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
-    if (data_type == dnnl_tp_s4 || data_type == dnnl_tp_u4)
-        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ZERO_POINTS, "zero points of %s",
-                            dnnl_tp_dt2str(data_type)));
-    DTP_REQUIRE(data_type == dnnl_tp_s32 || data_type == dnnl_tp_s8 || data_type == dnnl_tp_u8, BAD_DATA_TYPE,
-                "zero points are s32, s8 or u8, not %s", dnnl_tp_dt2str(data_type));
+    const bool source = arg == DNNL_TP_ARG_SRC || arg == DNNL_TP_ARG_WEIGHTS;
+    char name[DTP_ARG_TEXT];
+    DTP_REQUIRE(source || arg == DNNL_TP_ARG_SRC_2 || arg == DNNL_TP_ARG_DST, BAD_ARG,
+                "argument %s (%d) is none of SRC, WEIGHTS and DST", dtp_arg_text(arg, name), arg);
+    const bool small = data_type == dnnl_tp_s4 || data_type == dnnl_tp_u4;
+    DTP_REQUIRE(small || data_type == dnnl_tp_s32 || data_type == dnnl_tp_s8 || data_type == dnnl_tp_u8,
+                BAD_DATA_TYPE, "zero points are s32, s8, u8, s4 or u4, not %s", dnnl_tp_dt2str(data_type));
+    DTP_REQUIRE(!small || mask, BAD_DATA_TYPE, "one zero point of %s", dnnl_tp_dt2str(data_type));
     dtp_quant_t q;
     DTP_TRY(make_quant(&q, arg, mask, ndims, group_dims, data_type, is_on_host));
-    DTP_REQUIRE(arg != DNNL_TP_ARG_DST || (data_type == dnnl_tp_s32 && !ndims), BAD_DATA_TYPE,
-                "the zero point of dst is s32 without groups");
+    DTP_REQUIRE(source || (data_type == dnnl_tp_s32 && !ndims), BAD_DATA_TYPE,
+                "the zero point of %s is s32 without groups", dtp_arg_text(arg, name));
     DTP_RETURN(put_quant(attr->zero_points, &attr->n_zero_points, &q));
 }
 

@@ -39,6 +39,7 @@ typedef struct {
     int64_t groups[2];
     dnnl_tp_data_type_t data_type;
     int on_host; /* a host scalar */
+    int dynamic; /* scales that the primitive computes: refused */
 } dtp_quant_t;
 #define DTP_MAX_QUANT 16
 

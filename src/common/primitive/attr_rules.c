@@ -65,6 +65,16 @@ static dnnl_tp_status_t check_refused(const dtp_pd_t *pd) {
                        : r->reductions.arg ? "precomputed reductions"
                                            : NULL;
     if (name) return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ATTR, "%s of %s", name, pd->info->name);
+    for (int i = 0; i < pd->attr->n_scales + pd->attr->n_zero_points; ++i) {
+        const bool scale = i < pd->attr->n_scales;
+        const dtp_quant_t *q = scale ? &pd->attr->scales[i] : &pd->attr->zero_points[i - pd->attr->n_scales];
+        char arg[DTP_ARG_TEXT];
+        if (q->dynamic || !dtp_type_size(q->data_type))
+            return dtp_fail(dnnl_tp_unimplemented,
+                            scale ? DTP_UNSUPPORTED_SCALES : DTP_UNSUPPORTED_ZERO_POINTS,
+                            "%s of %s: %s%s", scale ? "scales" : "zero points", dtp_arg_text(q->arg, arg),
+                            dnnl_tp_dt2str(q->data_type), q->dynamic ? ", computed by the primitive" : "");
+    }
     for (int i = 0; i < pd->attr->post_ops->len; ++i)
         if (pd->attr->post_ops->entry[i].kind == dnnl_tp_convolution)
             return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_POST_OPS,

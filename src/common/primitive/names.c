@@ -59,6 +59,16 @@ const char *dnnl_tp_scratchpad_mode2str(dnnl_tp_scratchpad_mode_t v) {
     return (unsigned)v < 2 ? names[v] : "unknown scratchpad_mode";
 }
 
+const char *dnnl_tp_sparse_encoding2str(dnnl_tp_sparse_encoding_t v) {
+    static const char *const names[] = {"undef", "csr", "packed", "coo"};
+    return (unsigned)v < 4 ? names[v] : "unknown sparse_encoding";
+}
+
+const char *dnnl_tp_cpu_isa_hints2str(dnnl_tp_cpu_isa_hints_t v) {
+    static const char *const names[] = {"cpu_isa_no_hints", "cpu_isa_prefer_ymm"};
+    return (unsigned)v < 2 ? names[v] : "unknown cpu_isa_hints";
+}
+
 const char *dnnl_tp_rounding_mode2str(dnnl_tp_rounding_mode_t v) {
     static const char *const names[] = {"environment", "stochastic"};
     return (unsigned)v < 2 ? names[v] : "unknown rounding_mode";

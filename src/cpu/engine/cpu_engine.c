@@ -114,6 +114,15 @@ dnnl_tp_cpu_isa_t dnnl_tp_get_effective_cpu_isa(void) {
     return bits & DTP_ISA_AVX2 ? dnnl_tp_cpu_isa_avx2 : dnnl_tp_cpu_isa_sse41;
 }
 
+dnnl_tp_status_t dnnl_tp_set_cpu_isa_hints(dnnl_tp_cpu_isa_hints_t hints) {
+    DTP_REQUIRE(hints == dnnl_tp_cpu_isa_no_hints || hints == dnnl_tp_cpu_isa_prefer_ymm, BAD_ENUM, "hint %d",
+                (int)hints);
+    if (hints == dnnl_tp_cpu_isa_no_hints) return dnnl_tp_success;
+    DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_ISA, "no kernels are chosen by cpu_isa_prefer_ymm"));
+}
+
+dnnl_tp_cpu_isa_hints_t dnnl_tp_get_cpu_isa_hints(void) { return dnnl_tp_cpu_isa_no_hints; }
+
 unsigned dtp_cpu_process_isa(void) {
     static _Atomic unsigned known = ~0u; /* racing callers find the same */
     unsigned bits = atomic_load(&known);
