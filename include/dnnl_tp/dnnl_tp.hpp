@@ -34,9 +34,7 @@ inline const version_t *version() { return dnnl_tp_version(); }
  * callers look at it. */
 
 /** Chooses which verbose lines are written. */
-inline status set_verbose(int level) {
-    return static_cast<status>(dnnl_tp_set_verbose(level));
-}
+inline status set_verbose(int level) { return static_cast<status>(dnnl_tp_set_verbose(level)); }
 /** Sends verbose lines to a function; NULL = standard output again. */
 inline void set_verbose_callback(void (*fn)(void *arg, const char *line), void *arg) {
     check(dnnl_tp_set_verbose_callback(fn, arg));
@@ -105,8 +103,8 @@ inline status gemm_u8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t
                            std::uint8_t ao, const std::int8_t *b, dnnl_tp_dim_t ldb, std::int8_t bo,
                            float beta, std::int32_t *c, dnnl_tp_dim_t ldc, const std::int32_t *co,
                            const dnnl_tp_threadpool_iface_t *pool = nullptr) {
-    return static_cast<status>(dnnl_tp_gemm_u8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a,
-                                                       lda, ao, b, ldb, bo, beta, c, ldc, co, pool));
+    return static_cast<status>(dnnl_tp_gemm_u8s8s32_tp(
+        transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo, beta, c, ldc, co, pool));
 }
 
 /** The product of s8 A and s8 B as s32 C, with offsets; see dnnl_tp_gemm_s8s8s32(). */
@@ -115,8 +113,8 @@ inline status gemm_s8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t
                            std::int8_t ao, const std::int8_t *b, dnnl_tp_dim_t ldb, std::int8_t bo,
                            float beta, std::int32_t *c, dnnl_tp_dim_t ldc, const std::int32_t *co,
                            const dnnl_tp_threadpool_iface_t *pool = nullptr) {
-    return static_cast<status>(dnnl_tp_gemm_s8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a,
-                                                       lda, ao, b, ldb, bo, beta, c, ldc, co, pool));
+    return static_cast<status>(dnnl_tp_gemm_s8s8s32_tp(
+        transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo, beta, c, ldc, co, pool));
 }
 
 } // namespace dnnl_tp

@@ -202,8 +202,8 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
                            const std::vector<value> &yes_out, const std::vector<value> &no_out) {
         std::vector<value> result(yes_out.size(), no_value);
         if (yes_out.size() != no_out.size())
-            throw error(dnnl_tp_invalid_arguments,
-                        "if: branches have different numbers of results");
+            detail::raise(dnnl_tp_invalid_arguments,
+                          "if: branches have different numbers of results");
         check(dnnl_tp_graph_if(get(), name, pred, yes.get(), no.get(),
                                static_cast<int>(result.size()), yes_out.data(), no_out.data(),
                                result.data()));
@@ -216,7 +216,7 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
                               int window = 0) {
         std::vector<value> result(init.size(), no_value);
         if (body_in.size() != init.size() || body_out.size() != init.size())
-            throw error(dnnl_tp_invalid_arguments, "while: numbers of variables differ");
+            detail::raise(dnnl_tp_invalid_arguments, "while: numbers of variables differ");
         check(dnnl_tp_graph_while(get(), name, cond.get(), cond_out, body.get(),
                                   static_cast<int>(init.size()), init.data(), body_in.data(),
                                   body_out.data(), window, result.data()));
@@ -291,14 +291,19 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
         return list;
     }
     template <typename F>
+    static void invoke_host(F &f, const volatile int *stop, const dnnl_tp_host_arg_t *in,
+                            const dnnl_tp_host_arg_t *out) {
+        if constexpr (std::is_invocable_v<F &, decltype(in), decltype(out), should_stop>)
+            f(in, out, should_stop(stop));
+        else f(in, out);
+    }
+    template <typename F>
     static dnnl_tp_status_t call_host(void *arg, const volatile int *stop, int,
                                       const dnnl_tp_host_arg_t *in, int,
                                       const dnnl_tp_host_arg_t *out) noexcept {
+#if DNNL_TP_ENABLE_EXCEPTIONS
         try {
-            F &f = *static_cast<F *>(arg);
-            if constexpr (std::is_invocable_v<F &, decltype(in), decltype(out), should_stop>)
-                f(in, out, should_stop(stop));
-            else f(in, out);
+            invoke_host(*static_cast<F *>(arg), stop, in, out);
             return dnnl_tp_success;
         } catch (const error &e) {
             return dnnl_tp_fail(e.status, e.what());
@@ -309,6 +314,10 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
         } catch (...) {
             return dnnl_tp_fail(dnnl_tp_runtime_error, "an exception that is no std::exception");
         }
+#else
+        invoke_host(*static_cast<F *>(arg), stop, in, out);
+        return dnnl_tp_success;
+#endif
     }
     template <typename F> static void drop_host(void *arg) noexcept {
         delete static_cast<F *>(arg);

@@ -5,6 +5,7 @@
 #define DNNL_TP_HANDLE_HPP
 
 #include <cstddef>
+#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -15,7 +16,23 @@
 #include "dnnl_tp/dnnl_tp.h"
 #include "dnnl_tp/dnnl_tp_enums.hpp"
 
+/** @cond Are there exceptions? Without them a failure writes its text to standard error and traps. */
+#ifndef DNNL_TP_ENABLE_EXCEPTIONS
+#ifdef __cpp_exceptions
+#define DNNL_TP_ENABLE_EXCEPTIONS 1
+#else
+#define DNNL_TP_ENABLE_EXCEPTIONS 0
+#endif
+#endif
+/** @endcond */
+
 namespace dnnl_tp {
+
+/** Implementation. */
+namespace detail {
+[[noreturn]] inline void raise(dnnl_tp_status_t s);
+[[noreturn]] inline void raise(dnnl_tp_status_t s, const std::string &text);
+} // namespace detail
 
 /** A failed call: its status, and the text of dnnl_tp_last_error(). */
 class error : public std::runtime_error {
@@ -53,7 +70,7 @@ class error : public std::runtime_error {
     /** Throws unless the status is success. The exception has the library's text, not the caller's.
      */
     static void wrap_c_api(dnnl_tp_status_t s, const char * /*caller's text*/) {
-        if (s != dnnl_tp_success) throw error(s);
+        if (s != dnnl_tp_success) detail::raise(s);
     }
 
     status_type status;  /**< The status. */
@@ -67,9 +84,28 @@ class error : public std::runtime_error {
     }
 };
 
+/** Implementation. */
+namespace detail {
+/** Throws; in programs without exceptions it writes the text to standard error and traps. */
+[[noreturn]] inline void raise(const error &e) {
+#if DNNL_TP_ENABLE_EXCEPTIONS
+    throw e;
+#else
+    std::fprintf(stderr, "%s\n", e.what());
+    __builtin_trap();
+#endif
+}
+/** The failure of a call that just returned a status other than success. */
+[[noreturn]] inline void raise(dnnl_tp_status_t s) { raise(error(s)); }
+/** A failure with a text of its own. */
+[[noreturn]] inline void raise(dnnl_tp_status_t s, const std::string &text) {
+    raise(error(s, text));
+}
+} // namespace detail
+
 /** Throws error unless the status is success. */
 inline void check(dnnl_tp_status_t status) {
-    if (status != dnnl_tp_success) throw error(status);
+    if (status != dnnl_tp_success) detail::raise(status);
 }
 
 /** Dimensions or strides, in elements. */
@@ -107,7 +143,7 @@ template <typename H, dnnl_tp_status_t (*destroy)(H)> class handle {
      * false. */
     H get(bool allow_empty = true) const {
         if (h_ == nullptr && !allow_empty)
-            throw error(dnnl_tp_invalid_arguments, "invalid_arguments: the object is empty");
+            detail::raise(dnnl_tp_invalid_arguments, "invalid_arguments: the object is empty");
         return h_;
     }
     /** The C handle, borrowed. There is no conversion to other types, and none to void *, because a

@@ -34,8 +34,8 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
     memory_desc(const dims &d, detail::either<enums::data_type> type, const dims &strides,
                 bool allow_empty = false) {
         if (strides.size() != d.size() && !strides.empty())
-            throw error(dnnl_tp_invalid_arguments,
-                        "memory_desc: as many strides as dimensions are needed");
+            detail::raise(dnnl_tp_invalid_arguments,
+                          "memory_desc: as many strides as dimensions are needed");
         const detail::c_dims c(strides);
         create_or_empty(allow_empty, dnnl_tp_memory_desc_create_with_strides,
                         static_cast<int>(d.size()), detail::c_dims(d).v, type,
@@ -79,8 +79,8 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
     /** Descriptor of a window of this tensor. */
     memory_desc submemory_desc(const dims &d, const dims &offsets, bool allow_empty = false) const {
         if (static_cast<int>(d.size()) != get_ndims() || d.size() != offsets.size())
-            throw error(dnnl_tp_invalid_arguments,
-                        "submemory_desc: one size and offset per dimension");
+            detail::raise(dnnl_tp_invalid_arguments,
+                          "submemory_desc: one size and offset per dimension");
         memory_desc md;
         md.create_or_empty(allow_empty, dnnl_tp_memory_desc_create_submemory, get(),
                            detail::c_dims(d).v, detail::c_dims(offsets).v);
@@ -100,8 +100,8 @@ class memory_desc : public detail::handle<dnnl_tp_memory_desc_t, dnnl_tp_memory_
     /** Descriptor with permuted dimensions. */
     memory_desc permute_axes(const std::vector<int> &permutation, bool allow_empty = false) const {
         if (static_cast<int>(permutation.size()) != get_ndims())
-            throw error(dnnl_tp_invalid_arguments,
-                        "permute_axes: one number per dimension is needed");
+            detail::raise(dnnl_tp_invalid_arguments,
+                          "permute_axes: one number per dimension is needed");
         memory_desc md;
         md.create_or_empty(allow_empty, dnnl_tp_memory_desc_permute_axes, get(),
                            permutation.data());
@@ -328,8 +328,8 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
   private:
     static void check_scalar(const_dnnl_tp_memory_desc_t md, std::size_t size) {
         if (dnnl_tp_memory_desc_get_size_v2(md, 0) != size)
-            throw error(dnnl_tp_invalid_arguments,
-                        "scalar type size does not match memory descriptor data type size");
+            detail::raise(dnnl_tp_invalid_arguments,
+                          "scalar type size does not match memory descriptor data type size");
     }
 };
 

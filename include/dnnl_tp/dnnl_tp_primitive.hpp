@@ -213,9 +213,9 @@ template <dnnl_tp_primitive_kind_t of> class pd_of : public primitive_desc_base 
         dnnl_tp_primitive_kind_t got = dnnl_tp_undefined_primitive;
         check(dnnl_tp_primitive_desc_query(pd, dnnl_tp_query_primitive_kind, 0, &got));
         if (got != of)
-            throw error(dnnl_tp_invalid_arguments,
-                        std::string("invalid_arguments: the descriptor is of ") +
-                            dnnl_tp_prim_kind2str(got) + ", not of " + dnnl_tp_prim_kind2str(of));
+            detail::raise(dnnl_tp_invalid_arguments,
+                          std::string("invalid_arguments: the descriptor is of ") +
+                              dnnl_tp_prim_kind2str(got) + ", not of " + dnnl_tp_prim_kind2str(of));
         create(dnnl_tp_primitive_desc_clone, pd);
     }
 };

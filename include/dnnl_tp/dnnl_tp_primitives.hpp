@@ -418,7 +418,8 @@ class sum : public primitive {
                        const std::vector<memory_desc> &srcs, const detail::attr_arg &attr = {},
                        bool allow_empty = false) {
             if (scales.size() != srcs.size())
-                throw error(dnnl_tp_invalid_arguments, "sum: as many scales as sources are needed");
+                detail::raise(dnnl_tp_invalid_arguments,
+                              "sum: as many scales as sources are needed");
             const std::vector<const_dnnl_tp_memory_desc_t> v = detail::handles_of(srcs);
             create_or_empty(allow_empty, dnnl_tp_sum_primitive_desc_create, e.get(), dst.get(),
                             static_cast<int>(v.size()), scales.data(), v.data(), attr);

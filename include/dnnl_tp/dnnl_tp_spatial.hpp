@@ -47,7 +47,7 @@ template <dnnl_tp_primitive_kind_t Kind, auto Create> struct kernel_primitive_de
         const dims *all[] = {&strides, &dilates, &padding_l, &padding_r};
         for (const dims *d : all)
             if (static_cast<int>(d->size()) + 2 != src.get_ndims())
-                throw error(dnnl_tp_invalid_arguments, "one number per spatial dimension");
+                detail::raise(dnnl_tp_invalid_arguments, "one number per spatial dimension");
         this->create_or_empty(allow_empty, Create, e.get(), prop, alg, src.get(), weights.get(),
                               bias.get(), dst.get(), c_dims(strides).v, c_dims(dilates).v,
                               c_dims(padding_l).v, c_dims(padding_r).v, attr);
@@ -149,8 +149,8 @@ class resampling_forward : public primitive {
                        const memory_desc &src, const memory_desc &dst,
                        const detail::attr_arg &attr = {}, bool allow_empty = false) {
             if (!factors.empty() && static_cast<int>(factors.size()) + 2 != src.get_ndims())
-                throw error(dnnl_tp_invalid_arguments,
-                            "resampling: one factor per spatial dimension");
+                detail::raise(dnnl_tp_invalid_arguments,
+                              "resampling: one factor per spatial dimension");
             create_or_empty(allow_empty, dnnl_tp_resampling_forward_primitive_desc_create, e.get(),
                             prop, alg, factors.empty() ? nullptr : factors.data(), src.get(),
                             dst.get(), attr);

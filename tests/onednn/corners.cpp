@@ -297,7 +297,8 @@ void returned_statuses() {
     const fpmath_mode before = get_default_fpmath_mode();
     REQUIRE(set_default_fpmath_mode(static_cast<fpmath_mode>(77)) == status::invalid_arguments &&
             get_default_fpmath_mode() == before);
-    REQUIRE(get_cpu_isa_hints() == cpu_isa_hints::no_hints && cpu_isa_hints::prefer_ymm != get_cpu_isa_hints());
+    REQUIRE(get_cpu_isa_hints() == cpu_isa_hints::no_hints &&
+            cpu_isa_hints::prefer_ymm != get_cpu_isa_hints());
     REQUIRE(std::string(dnnl_cpu_isa_hints2str(dnnl_cpu_isa_prefer_ymm)) == "cpu_isa_prefer_ymm");
     REQUIRE(DNNL_RUNTIME_S32_VAL == INT32_MIN && std::isnan(DNNL_RUNTIME_F32_VAL));
 }

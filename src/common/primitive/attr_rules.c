@@ -71,8 +71,8 @@ static dnnl_tp_status_t check_refused(const dtp_pd_t *pd) {
         char arg[DTP_ARG_TEXT];
         if (q->dynamic || !dtp_type_size(q->data_type))
             return dtp_fail(dnnl_tp_unimplemented,
-                            scale ? DTP_UNSUPPORTED_SCALES : DTP_UNSUPPORTED_ZERO_POINTS,
-                            "%s of %s: %s%s", scale ? "scales" : "zero points", dtp_arg_text(q->arg, arg),
+                            scale ? DTP_UNSUPPORTED_SCALES : DTP_UNSUPPORTED_ZERO_POINTS, "%s of %s: %s%s",
+                            scale ? "scales" : "zero points", dtp_arg_text(q->arg, arg),
                             dnnl_tp_dt2str(q->data_type), q->dynamic ? ", computed by the primitive" : "");
     }
     for (int i = 0; i < pd->attr->post_ops->len; ++i)
