@@ -14,7 +14,9 @@ void world_init(world_t *w, int threads) {
     CHECK_OK(dnnl_tp_engine_create(&w->engine, test_engine_kind(), 0));
     CHECK_OK(dnnl_tp_stream_attr_create(&w->attr, test_engine_kind()));
     dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = threads};
-    if (DNNL_TP_WITH_THREADPOOL && !test_engine_is_far(w->engine)) {
+    if (!threads) {
+        CHECK_OK(dnnl_tp_stream_attr_set_threadpool(w->attr, NULL));
+    } else if (DNNL_TP_WITH_THREADPOOL && !test_engine_is_far(w->engine)) {
         CHECK_OK(dnnl_tp_threadpool_create(&w->pool, &o));
         CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(w->attr, w->pool));
     }
@@ -22,6 +24,7 @@ void world_init(world_t *w, int threads) {
 }
 
 void world_end(world_t *w) {
+    dnnl_tp_executable_destroy(w->e);
     dnnl_tp_stream_destroy(w->stream);
     dnnl_tp_stream_attr_destroy(w->attr);
     dnnl_tp_threadpool_destroy(w->pool);

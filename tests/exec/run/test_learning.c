@@ -13,6 +13,7 @@
 #include "common/base/with.h"
 #include "exec/run/executable.h"
 #include "exec/dataflow/run/run.h"
+#include "support/world.h"
 #include "threading/base/futex.h"
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)
@@ -37,42 +38,13 @@ static dnnl_tp_status_t work(void *arg, const volatile int *stop, int nin, const
 
 /* ---- A graph of closures beside each other ----------------------------------------------------------- */
 
-typedef struct {
-    dnnl_tp_engine_t engine;
-    dnnl_tp_threadpool_t pool;
-    dnnl_tp_stream_attr_t attr;
-    dnnl_tp_stream_t stream;
-    dnnl_tp_executable_t e;
-    int n; /* closures */
-} world_t;
-
-static void open_world(world_t *w, int threads) {
-    *w = (world_t){.n = CLOSURES};
-    OK(dnnl_tp_engine_create(&w->engine, dnnl_tp_cpu, 0));
-    OK(dnnl_tp_stream_attr_create(&w->attr, dnnl_tp_cpu));
-    dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = threads};
-    if (threads > 1) {
-        OK(dnnl_tp_threadpool_create(&w->pool, &o));
-        OK(dnnl_tp_stream_attr_set_builtin_threadpool(w->attr, w->pool));
-    } else {
-        OK(dnnl_tp_stream_attr_set_threadpool(w->attr, NULL));
-    }
-    OK(dnnl_tp_stream_create_v2(&w->stream, w->engine, dnnl_tp_stream_default_flags, w->attr));
-}
-
-static void close_world(world_t *w) {
-    dnnl_tp_executable_destroy(w->e);
-    dnnl_tp_stream_destroy(w->stream);
-    dnnl_tp_stream_attr_destroy(w->attr);
-    dnnl_tp_threadpool_destroy(w->pool);
-    dnnl_tp_engine_destroy(w->engine);
-}
+static int used = CLOSURES; /* closures of the graph */
 
 /* cost: of closure i, or 0. */
 static void compile(world_t *w, unsigned flags, const int64_t *cost) {
     dnnl_tp_graph_t g;
     OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
-    for (int i = 0; i < w->n; ++i) {
+    for (int i = 0; i < used; ++i) {
         dnnl_tp_tensor_info_t none = {.ndims = 1, .dims = {0}, .data_type = dnnl_tp_s32};
         dnnl_tp_value_t v;
         OK(dnnl_tp_graph_host(g, work, &closures[i], NULL, 0, "work", 0, NULL, 1, &none, &v));
@@ -90,8 +62,8 @@ static int run(world_t *w) {
     dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .stats = &stats};
     atomic_store(&begun, 0);
     OK(dnnl_tp_executable_run(w->e, w->stream, 0, NULL, 0, NULL, &o));
-    assert_int_equal(stats.num_events, w->n);
-    assert_int_equal(atomic_load(&begun), w->n);
+    assert_int_equal(stats.num_events, used);
+    assert_int_equal(atomic_load(&begun), used);
     return stats.num_participants;
 }
 
@@ -114,13 +86,13 @@ static void test_long_closures(void **state) {
     (void)state;
     if (!DTP_WITH_LEARNING) skip();
     world_t w;
-    open_world(&w, 2);
+    world_init(&w, 2);
     set_sleep(SLEEP_NS);
     for (int f = 0; f < 2; ++f) {
         compile(&w, flags[f], NULL);
         assert_true(two_take_part(&w));
     }
-    close_world(&w);
+    world_end(&w);
 }
 
 static dnnl_tp_status_t next(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
@@ -138,7 +110,7 @@ static void test_long_iterations(void **state) {
     for (int i = 0; i < VARS; ++i) closures[i].sleep_ns = i ? SLEEP_NS : 0;
     for (int f = 0; f < 2; ++f) {
         world_t w;
-        open_world(&w, 2);
+        world_init(&w, 2);
         dnnl_tp_graph_t g, cond, body;
         dnnl_tp_value_t x, init[VARS], in[VARS], out[VARS], y[VARS];
         OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
@@ -170,7 +142,7 @@ static void test_long_iterations(void **state) {
             two = stats.num_participants == 2;
         }
         assert_true(two);
-        close_world(&w);
+        world_end(&w);
     }
 }
 
@@ -179,8 +151,8 @@ static void test_change(void **state) {
     (void)state;
     if (!DTP_WITH_LEARNING) skip();
     world_t w;
-    open_world(&w, 2);
-    w.n = 2; /* so little that threads never pay, with sanitizers too */
+    world_init(&w, 2);
+    used = 2; /* so few that threads never pay, with sanitizers too */
     set_sleep(0);
     compile(&w, 0, NULL);
     dtp_run_t *r = dtp_table_get(&w.e->runs, 0);
@@ -194,7 +166,8 @@ static void test_change(void **state) {
     assert_true(in_order);
     set_sleep(SLEEP_NS);
     assert_true(two_take_part(&w));
-    close_world(&w);
+    used = CLOSURES;
+    world_end(&w);
 }
 
 /* Takes 0.3 us, and 1.2 where another one runs beside it: two threads are slower than one, which no cost of a node tells. */
@@ -228,7 +201,7 @@ static void test_hindered(void **state) {
     caller = pthread_self();
     for (int f = 0; f < 2; ++f) {
         world_t w;
-        open_world(&w, 2);
+        world_init(&w, 2);
         dnnl_tp_graph_t g;
         OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
         for (int i = 0; i < WIDE; ++i) {
@@ -259,7 +232,7 @@ static void test_hindered(void **state) {
         }
         atomic_store(&sleeps, false);
         if (shared < FEW_SHARED) fail_msg("flags %u: one thread although closures sleep", flags[f]);
-        close_world(&w);
+        world_end(&w);
     }
 }
 
@@ -268,7 +241,7 @@ static void test_longest_first(void **state) {
     (void)state;
     if (!DTP_WITH_LEARNING) skip();
     world_t w;
-    open_world(&w, 2);
+    world_init(&w, 2);
     compile(&w, DNNL_TP_COMPILE_NO_CLUSTERS, NULL);
     for (int dear = 0; dear < CLOSURES; dear += CLOSURES - 1) {
         set_sleep(0);
@@ -280,14 +253,14 @@ static void test_longest_first(void **state) {
         }
         assert_true(first);
     }
-    close_world(&w);
+    world_end(&w);
 }
 
 /* The same at once, if its author says so, on one thread too. */
 static void test_hint(void **state) {
     (void)state;
     world_t w;
-    open_world(&w, 1);
+    world_init(&w, 0);
     set_sleep(0);
     for (int dear = 0; dear < CLOSURES; ++dear) {
         int64_t cost[CLOSURES] = {0};
@@ -296,15 +269,15 @@ static void test_hint(void **state) {
         (void)run(&w);
         assert_int_equal(closures[dear].begun, 0);
     }
-    close_world(&w);
+    world_end(&w);
     /* Closures that are said to be short need no threads. */
     static const int64_t cheap[CLOSURES] = {10, 10, 10, 10, 10, 10, 10, 10};
-    open_world(&w, 2);
+    world_init(&w, 2);
     compile(&w, 0, cheap);
     assert_false(w.e->by_counters);
     compile(&w, 0, NULL);
     assert_true(w.e->by_counters);
-    close_world(&w);
+    world_end(&w);
 }
 
 /* Learning looks at all nodes, so runs of a few nodes of a large graph are timed seldom. */
@@ -314,7 +287,7 @@ static void test_large(void **state) {
     (void)state;
     if (!DTP_WITH_LEARNING) skip();
     world_t w;
-    open_world(&w, 2);
+    world_init(&w, 2);
     set_sleep(0);
     dnnl_tp_graph_t g, yes, no;
     dnnl_tp_value_t x, y;
@@ -347,7 +320,7 @@ static void test_large(void **state) {
         timed += learn->next != planned;
     }
     assert_true(learn->on && timed >= 1 && timed <= TIMED);
-    close_world(&w);
+    world_end(&w);
 }
 
 static void test_refusals(void **state) {

@@ -11,6 +11,7 @@
 #include "exec/run/executable.h"
 #include "support/check.h"
 #include "support/watchdog.h"
+#include "support/world.h"
 #include "threading/base/futex.h"
 
 enum { NAP_NS = 10000000, TINY_NS = 100, ATTEMPTS = 40 };
@@ -33,32 +34,7 @@ static dnnl_tp_status_t next(void *arg, const volatile int *stop, int nin, const
     return dnnl_tp_success;
 }
 
-typedef struct {
-    dnnl_tp_engine_t engine;
-    dnnl_tp_threadpool_t pool;
-    dnnl_tp_stream_attr_t attr;
-    dnnl_tp_stream_t stream;
-    dnnl_tp_executable_t e;
-    int32_t trips;
-} world_t;
-
-static void open_world(world_t *w, int threads) {
-    *w = (world_t){.trips = 0};
-    CHECK_OK(dnnl_tp_engine_create(&w->engine, dnnl_tp_cpu, 0));
-    CHECK_OK(dnnl_tp_stream_attr_create(&w->attr, dnnl_tp_cpu));
-    dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = threads};
-    CHECK_OK(dnnl_tp_threadpool_create(&w->pool, &o));
-    CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(w->attr, w->pool));
-    CHECK_OK(dnnl_tp_stream_create_v2(&w->stream, w->engine, dnnl_tp_stream_default_flags, w->attr));
-}
-
-static void close_world(world_t *w) {
-    dnnl_tp_executable_destroy(w->e);
-    dnnl_tp_stream_destroy(w->stream);
-    dnnl_tp_stream_attr_destroy(w->attr);
-    dnnl_tp_threadpool_destroy(w->pool);
-    dnnl_tp_engine_destroy(w->engine);
-}
+static int32_t trips; /* iterations of the loop */
 
 static dnnl_tp_value_t add(dnnl_tp_graph_t g, dnnl_tp_value_t v, bool naps) {
     dnnl_tp_value_t out;
@@ -68,13 +44,13 @@ static dnnl_tp_value_t add(dnnl_tp_graph_t g, dnnl_tp_value_t v, bool naps) {
     return out;
 }
 
-/* `trips` iterations: the first variable counts them and is made in no time, each of `slow` further ones by a nap that reads
+/* `count` iterations: the first variable counts them and is made in no time, each of `slow` further ones by a nap that reads
  * it from the iteration before; `beside` naps make nothing. */
-static void compile(world_t *w, int32_t trips, int window, int slow, int beside) {
+static void compile(world_t *w, int32_t count, int window, int slow, int beside) {
     enum { MOST = 4 };
     dnnl_tp_graph_t g, cond, body;
     dnnl_tp_value_t x, init[MOST], in[MOST], out[MOST], y[MOST], yes;
-    w->trips = trips;
+    trips = count;
     CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
     CHECK_OK(dnnl_tp_graph_input(g, &x, "x", dnnl_tp_s32, 0, NULL));
     CHECK_OK(dnnl_tp_graph_create_region(&cond, g));
@@ -82,7 +58,7 @@ static void compile(world_t *w, int32_t trips, int window, int slow, int beside)
         init[i] = x;
         CHECK_OK(dnnl_tp_graph_input(cond, &in[i], NULL, dnnl_tp_s32, 0, NULL));
     }
-    CHECK_OK(dnnl_tp_graph_host(cond, more, &w->trips, NULL, 0, "more", 1, &in[0], 1, &number, &yes));
+    CHECK_OK(dnnl_tp_graph_host(cond, more, &trips, NULL, 0, "more", 1, &in[0], 1, &number, &yes));
     CHECK_OK(dnnl_tp_graph_host_cost(cond, yes, TINY_NS));
     CHECK_OK(dnnl_tp_graph_create_region(&body, cond));
     for (int i = 0; i <= slow; ++i) out[i] = add(body, in[i], i > 0);
@@ -103,7 +79,7 @@ static double run(world_t *w) {
     void *in[1] = {&zero}, *out[1] = {&last};
     const int64_t begin = dtp_now_ns();
     CHECK_OK(dnnl_tp_executable_run(w->e, w->stream, 1, in, 1, out, NULL));
-    assert_int_equal(last, w->trips);
+    assert_int_equal(last, trips);
     return (double)(dtp_now_ns() - begin) / NAP_NS;
 }
 
@@ -117,7 +93,7 @@ static void test_ideal(void **state) {
     for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
         const int wide = of[i].threads < of[i].window ? of[i].threads : of[i].window;
         world_t w;
-        open_world(&w, of[i].threads);
+        world_init(&w, of[i].threads);
         compile(&w, ROUNDS * wide, of[i].window, 0, 1);
         double best = 1e9;
         for (int k = 0; k < ATTEMPTS && best > MOST; ++k) {
@@ -127,7 +103,7 @@ static void test_ideal(void **state) {
         if (best > MOST)
             fail_msg("%d threads, window %d: %.2f rounds instead of %d", of[i].threads, of[i].window, best,
                      ROUNDS);
-        close_world(&w);
+        world_end(&w);
     }
 }
 
@@ -146,14 +122,14 @@ static void test_choice(void **state) {
     };
     (void)state;
     world_t w;
-    open_world(&w, THREADS);
+    world_init(&w, THREADS);
     for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
         compile(&w, TRIPS, of[i].window, of[i].slow, of[i].beside);
         if (w.e->by_counters != of[i].by_counters)
             fail_msg("window %d, %d slow variables, %d beside: %s", of[i].window, of[i].slow, of[i].beside,
                      w.e->by_counters ? "by counters" : "in order");
     }
-    close_world(&w);
+    world_end(&w);
 }
 
 /* Loops in loops: the same number comes out. */
@@ -161,11 +137,11 @@ static void test_nested(void **state) {
     enum { DEPTH = 6, THREADS = 4, WINDOW = 8, TRIPS = 2 };
     (void)state;
     world_t w;
-    open_world(&w, THREADS);
+    world_init(&w, THREADS);
     for (int depth = 1; depth <= DEPTH; depth += DEPTH - 1) {
         dnnl_tp_graph_t g, around[DEPTH + 1], cond[DEPTH];
         dnnl_tp_value_t x, v, in[DEPTH], yes[DEPTH], y;
-        w.trips = TRIPS;
+        trips = TRIPS;
         CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
         CHECK_OK(dnnl_tp_graph_input(g, &x, "x", dnnl_tp_s32, 0, NULL));
         around[0] = g;
@@ -173,7 +149,7 @@ static void test_nested(void **state) {
             CHECK_OK(dnnl_tp_graph_create_region(&cond[d], around[d]));
             CHECK_OK(dnnl_tp_graph_input(cond[d], &in[d], NULL, dnnl_tp_s32, 0, NULL));
             CHECK_OK(
-                dnnl_tp_graph_host(cond[d], more, &w.trips, NULL, 0, "more", 1, &in[d], 1, &number, &yes[d]));
+                dnnl_tp_graph_host(cond[d], more, &trips, NULL, 0, "more", 1, &in[d], 1, &number, &yes[d]));
             CHECK_OK(dnnl_tp_graph_create_region(&around[d + 1], cond[d]));
         }
         v = add(around[depth], in[depth - 1], false);
@@ -191,7 +167,7 @@ static void test_nested(void **state) {
         dnnl_tp_graph_destroy(g);
         (void)run(&w);
     }
-    close_world(&w);
+    world_end(&w);
 }
 
 int main(void) {
