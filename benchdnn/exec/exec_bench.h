@@ -1,7 +1,8 @@
 /* exec_bench: the graph executor against other schedulers, in one process and the same run.
  *
- * shapes.c makes graphs, sides.c and peer_*.c[pp] run them, measure.c times any number of things in turn,
- * rows_*.c are the tables. Everything of dnnl_tp goes through its public interface. See doc/exec_bench.md. */
+ * shapes.c makes graphs, sides.c and peer_*.c[pp] run them, measure.c times any number of things in
+ * turn, rows_*.c are the tables. Everything of dnnl_tp goes through its public interface. See
+ * doc/exec_bench.md. */
 #ifndef EXEC_BENCH_H
 #define EXEC_BENCH_H
 
@@ -40,7 +41,7 @@ typedef struct {
     int threads;
 } eb_job_t;
 
-/* ---- Sides: who runs graphs -------------------------------------------------------------------------- */
+/* ---- Sides: libraries that run graphs ---------------------------------------------------------------- */
 
 typedef struct {
     const char *name;

@@ -1,5 +1,5 @@
-/* Graphs as numbers of nodes and edges, for exec_bench and pool/virtual_cores. The same for everybody: random
- * choices come from a generator of their own. */
+/* Graphs as numbers of nodes and edges, for exec_bench and pool/virtual_cores. They are the same
+ * for all users: random choices come from their own generator. */
 #ifndef BENCHDNN_EXEC_SHAPES_H
 #define BENCHDNN_EXEC_SHAPES_H
 

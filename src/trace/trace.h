@@ -1,13 +1,15 @@
-/* Recording of traces. Stands between src/common and src/threading: knows objects, not what they are.
+/* Recording of traces. Its layer is between src/common and src/threading: it knows objects, but not
+ * their kinds.
  *
- * A thread that records has a lane, found by an address that only this thread has; a lane fills pieces of the
- * trace's records, one after another, and nobody else writes there. What a record is about is a source (an
- * object that the trace keeps alive, or a text) and an index in it. Lanes and sources are found without a
- * lock and entered under one.
+ * A thread that records has a lane, found by an address that only this thread has; a lane fills
+ * pieces of the trace's records, one after another, and no other thread writes there. A record
+ * refers to a source (an object that the trace keeps alive, or a text) and an index in it. Lanes
+ * and sources are found without a lock and added under one.
  *
- * Who may write what. lane.at, .end: its thread (atomic, because a thread may inherit the lane of one that
- * ended). events[i], owner[piece]: the thread of the lane that took the piece; count[piece] publishes them.
- * sources, streams: under `lock`, published by source.key and nstreams. Reading: read.h. */
+ * Rules for writing. lane.at, .end: its thread (atomic, because a thread may inherit the lane of
+ * one that ended). events[i], owner[piece]: the thread of the lane that took the piece;
+ * count[piece] publishes them. sources, streams: under `lock`, published by source.key and
+ * nstreams. Reading: read.h. */
 #ifndef DTP_TRACE_TRACE_H
 #define DTP_TRACE_TRACE_H
 
@@ -91,8 +93,8 @@ typedef struct dnnl_tp_trace dtp_trace_t;
 static inline bool dtp_trace_on(dtp_trace_t *trace) {
     return atomic_load_explicit(&trace->enabled, memory_order_relaxed) != 0;
 }
-/* The number of a primitive among the sources, which retains it; 0: no place. label is copied when the object
- * is new. */
+/* The number of a primitive among the sources, which retains it; 0: no place. label is copied when
+ * the object is new. */
 uint32_t dtp_trace_source(dtp_trace_t *trace, void *object, dtp_trace_describe_t describe,
                           dtp_trace_label_t label);
 /* The same for an executable; its label: the name (NULL: "graph") and a number. */
@@ -102,28 +104,30 @@ uint16_t dtp_trace_stream(dtp_trace_t *trace, const char *name);
 static inline uint32_t dtp_trace_next_run(dtp_trace_t *trace) {
     return atomic_fetch_add_explicit(&trace->runs, 1, memory_order_relaxed) + 1;
 }
-/* A step of a run that the stream itself did, no thread. */
+/* Whether the event is a step of a run that the stream itself executed, not a thread. */
 static inline bool dtp_trace_is_of_stream(const dtp_trace_event_t *event) {
     return event->kind == dnnl_tp_trace_node && event->stream;
 }
-/* On the lane of this thread. */
+/* Adds an event to the lane of this thread. */
 void dtp_trace_add(dtp_trace_t *trace, const dtp_trace_event_t *event);
 
-/* Who took part in a run: a set of threads, zeroed at first, on the stack of who wants to know. */
+/* The threads that took part in a run: a set, zeroed at first, on the stack of the thread that
+ * counts them. */
 typedef struct {
     _Atomic int count;
-    _Atomic uintptr_t thread[DTP_MAX_THREADS]; /* dtp_thread_key; those behind the last one are 0 */
+    _Atomic uintptr_t thread[DTP_MAX_THREADS]; /* dtp_thread_key; the entries after the last one are 0 */
 } dtp_participants_t;
 void dtp_participants_add(dtp_participants_t *participants); /* this thread */
 
-/* What loops inside a watched piece of work record about their helpers; on the stack of who runs it. */
+/* The data that loops inside a watched piece of work record about their helpers; on the stack of
+ * the thread that runs the work. */
 typedef struct dtp_trace_work {
     dtp_watched_t watched;            /* first */
     dtp_trace_t *trace;               /* or NULL */
     dtp_participants_t *participants; /* or NULL */
     dtp_trace_event_t event;          /* all but the times, the slot and the kind */
 } dtp_trace_work_t;
-/* par for this work: its loops record who helps. work outlives them. */
+/* par for this work: its loops record their helpers. work must outlive them. */
 dtp_parallel_t dtp_trace_loops(dtp_trace_work_t *work, const dtp_parallel_t *par);
 
 #endif

@@ -40,7 +40,7 @@ typedef struct dtp_object {
 /* Zeroed object of size bytes with one reference; NULL on failure. */
 void *dtp_object_create(const dnnl_tp_allocator_t *allocator, size_t size, dtp_object_kind_t kind,
                         void (*destroy)(dtp_object_t *));
-/* The same with zeros in its first `zeroed` bytes only: the rest is left to whoever creates it. */
+/* The same with zeros in its first `zeroed` bytes only; the caller writes the rest. */
 void *dtp_object_create_begun(const dnnl_tp_allocator_t *allocator, size_t size, size_t zeroed,
                               dtp_object_kind_t kind, void (*destroy)(dtp_object_t *));
 /* NULL is allowed for release. */
@@ -56,7 +56,8 @@ static inline bool dtp_is(const void *object, dtp_object_kind_t kind) {
 #define DTP_REQUIRE_HANDLE(object, object_kind)                            \
     DTP_REQUIRE(dtp_is(object, object_kind), BAD_HANDLE, #object " is %s", \
                 (object) ? "not a live handle" : "NULL")
-/* What public functions end with that only give a reference back (of NULL, too), or only tell a value. */
+/* What public functions end with that only give a reference back (of NULL, too), or only tell a
+ * value. */
 #define DTP_DESTROY(object, object_kind)                     \
     do {                                                     \
         if (object) DTP_REQUIRE_HANDLE(object, object_kind); \

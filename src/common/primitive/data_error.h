@@ -1,10 +1,11 @@
-/* What kernels find wrong in data, which nobody knows before they run: ids outside their table, offsets of sequences
+/* Errors in data that kernels find when they run: ids outside their table, offsets of sequences
  * that do not fit.
  *
- * On threads of the host a kernel fails at once, before it writes anything. A kernel that was submitted has no status
- * to return: it notes the finding in the error word of its run, which lies in memory of the engine, and goes on with
- * data that do no harm (an id is clamped, a result is zeros). The first finding stays. The host cleans the word in front
- * of a run, and reads it where it waits: before a predicate decides, and when the run is over (exec/run/by_stream.c). */
+ * On threads of the host a kernel fails at once, before it writes anything. A kernel that was
+ * submitted has no status to return: it writes the finding to the error word of its run, which is
+ * in memory of the engine, and continues with harmless data (an id is clamped, a result is zeros).
+ * The first finding stays. The host clears the word before a run, and reads it when it waits:
+ * before a predicate decides, and when the run is over (exec/run/by_stream.c). */
 #ifndef DTP_COMMON_PRIMITIVE_DATA_ERROR_H
 #define DTP_COMMON_PRIMITIVE_DATA_ERROR_H
 
@@ -36,7 +37,8 @@ struct dtp_exec_ctx;
 dnnl_tp_status_t dtp_data_wrong(const struct dtp_exec_ctx *ctx, dtp_data_finding_t what, int64_t at,
                                 int64_t value, int64_t limit) __attribute__((cold));
 
-/* The first of n + 1 offsets that decreases, or is negative or more than `rows`; -1: none. whole: the first is 0. */
+/* The first of n + 1 offsets that decreases, or is negative or more than `rows`; -1: none. whole:
+ * the first is 0. */
 static inline int64_t dtp_bad_offset(const int32_t *offsets, int64_t n, int64_t rows, bool whole) {
     if (whole ? offsets[0] != 0 : offsets[0] < 0 || offsets[0] > rows) return 0;
     for (int64_t i = 1; i <= n; ++i)

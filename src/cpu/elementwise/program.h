@@ -1,9 +1,10 @@
 /* Element-wise programs over tensors of any layouts: dst = store(steps(load(operands))).
  *
- * Reorder, binary, sum and concat are programs: they name operands and steps, cut the problem into boxes
- * (boxes.h) and run tiles of a few hundred elements through the tables of cpu/simd/vops.h, in f32 or in the
- * arithmetic of one other type. A program without steps whose types are equal moves bytes (move.h). Padding of the destination is zeroed. Arithmetic
- * is in logical order per element, so a result never depends on threads or on tiling. */
+ * Reorder, binary, sum and concat are programs: they name operands and steps, split the problem
+ * into boxes (boxes.h) and run tiles of some hundred elements through the tables of
+ * cpu/simd/vops.h, in f32 or in the arithmetic of one other type. A program without steps whose
+ * types are equal moves bytes (move.h). Padding of the destination is zeroed. The arithmetic of
+ * each element is in logical order, so a result never depends on threads or on tiling. */
 #ifndef DTP_CPU_ELEMENTWISE_PROGRAM_H
 #define DTP_CPU_ELEMENTWISE_PROGRAM_H
 
@@ -49,11 +50,11 @@ typedef struct {
     int64_t rows, cols, chunk_y, chunk_x, ny, nx;
     int64_t first_unit; /* number of the box's first tile */
     int64_t depth; /* > 0: tiles are small and take chunk_y iterations of the loop around them, of depth */
-    int64_t fill;  /* zeros that every row of a tile writes behind itself: padding of the destination */
-    int move;      /* DTP_MOVE_*: how bytes travel in a program that moves */
+    int64_t fill;  /* zeros that every row of a tile writes after itself: padding of the destination */
+    int move;      /* DTP_MOVE_*: the way in which a program that moves copies bytes */
 } dtp_program_box_t;
 
-/* A program of one tile whose operands lie as its function wants them. off: bytes. */
+/* A program of one tile whose operands have the form that its function needs. off: bytes. */
 typedef enum {
     DTP_PROGRAM_TILES,
     DTP_PROGRAM_ONE_BINARY,
@@ -73,7 +74,7 @@ typedef struct dtp_program {
         struct {
             int64_t ldd, lds, rows, cols, fill;
         } move;
-    } once_args; /* all but the addresses */
+    } once_args; /* complete except for the addresses */
     int nops, nsteps;
     const dtp_vops_t *vops;
     const dtp_move_t *moves;
@@ -86,7 +87,7 @@ typedef struct dtp_program {
     unsigned isa;
     bool moves_bytes, reads_dst, buffers;
     bool stream;                  /* non-temporal stores */
-    bool one_binary;              /* one step on f32 where it lies: no tile logic */
+    bool one_binary;              /* one step directly on f32 operands: no tile logic */
     dtp_fused_fn_t fused;         /* the whole program in registers, or NULL; */
     float fused_floor;            /* its last step */
     dtp_cast_fn_t cast;           /* the same for a conversion */
@@ -100,30 +101,30 @@ typedef struct dtp_program {
 /* Starts a program: operand 0 = dst, operand 1 = the first value of ACC. */
 void dtp_program_begin(dtp_program_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int dst_arg,
                        dnnl_tp_data_type_t src_dt, int src_arg);
-/* The steps compute in the arithmetic of this type, which all operands have; dst may also be boolean: other
- * than 0. Before the first step; no sums and axpys. */
+/* The steps compute in the arithmetic of this type, which all operands have; dst may also be
+ * boolean: other than 0. Before the first step; no sums and axpys. */
 void dtp_program_exact(dtp_program_t *m, dnnl_tp_data_type_t dt);
-/* Adds an operand; its index, or -1 when there is no room. */
+/* Adds an operand; returns its index, or -1: there is no room. */
 int dtp_program_operand(dtp_program_t *m, dnnl_tp_data_type_t dt, int arg);
-/* Adds a step; false when there is no room or the function does not exist. */
+/* Adds a step; false: there is no room, or the function does not exist. */
 bool dtp_program_binary(dtp_program_t *m, int y, int a, int b, int c, dnnl_tp_alg_kind_t alg);
 bool dtp_program_eltwise(dtp_program_t *m, dnnl_tp_alg_kind_t alg, float alpha, float beta);
 bool dtp_program_sum(dtp_program_t *m, float scale, float zero_point, dnnl_tp_data_type_t dt);
 /* acc += scale * operand o; o's steps along the innermost loop must not be broadcast. */
 bool dtp_program_axpy(dtp_program_t *m, int o, float scale);
-/* Adds the steps of pd's chain; md[] gets the descriptors of the operands that it adds. dst: the resolved
- * destination; `any` of src1 and src2 is resolved as for every kind: at most one dim other than 1 -> plain,
- * otherwise dst's layout where the dims are dst's, otherwise plain. */
+/* Adds the steps of pd's chain; md[] gets the descriptors of the operands that it adds. dst: the
+ * resolved destination; `any` of src1 and src2 is resolved as for every kind: plain if at most one
+ * dimension is not 1, otherwise dst's layout if the dimensions are dst's, otherwise plain. */
 bool dtp_program_post_ops(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t *dst, const dtp_md_t **md);
 /* The register that holds the value so far: operand 1 until a step wrote ACC. */
 int dtp_program_value(const dtp_program_t *m);
 
-/* Cuts the problem, which has the dims of the destination md[0], into tiles; md by operand. pads: its padding is to
- * be zeroed. False when the layouts have no common boxes. */
+/* Splits the problem, which has the dimensions of the destination md[0], into tiles; md by operand.
+ * pads: zero its padding. False: the layouts have no common boxes. */
 bool dtp_program_cut(dtp_program_t *m, const dtp_pd_t *pd, const dtp_md_t *const *md, bool pads);
 /* The end of a pd_init: cuts, with the padding, and books the buffers. */
 dnnl_tp_status_t dtp_program_plan(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t *const *md);
-/* The fused operation of one type, NULL where there is none. */
+/* The fused operation of one type; NULL: there is none. */
 dtp_fused_fn_t dtp_program_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg);
 /* Bytes of buffers that a participant needs. */
 size_t dtp_program_slot_bytes(const dtp_program_t *m);
@@ -132,7 +133,7 @@ void dtp_program_run(const dtp_program_t *m, const struct dtp_parallel *par, cha
                      size_t slot_bytes);
 /* The same with the pointers and the scratch of an execution. */
 void dtp_program_run_args(const dtp_program_t *m, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
-/* Execution of what has a program as its plan. */
+/* The `execute` of implementations whose plan is a program. */
 dnnl_tp_status_t dtp_program_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
 
 /* Strides of the two loops of a tile; a box of one element is a contiguous row. */

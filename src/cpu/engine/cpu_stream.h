@@ -1,4 +1,4 @@
-/* The CPU stream's parts: what cpu_stream.c (life, synchronous execution) and cpu_submit.c
+/* The CPU stream: types that cpu_stream.c (life, synchronous execution) and cpu_submit.c
  * (submission blocks) share.
  *
  * Any number of threads may be inside a stream at once: each has a seat
@@ -7,15 +7,15 @@
  * one.
  *
  * Synchronous: each execution computes with the scratch of its seat; the stream keeps as many as
- * there were threads at once. Runs of graphs have memory of their own.
+ * there were threads at the same time. Runs of graphs have their own memory.
  *
  * Asynchronous: an execution becomes an item of the queue (threading/streams/queue.h), and the
  * seat only says that the thread is inside. Items run one at a time, so there is one arena,
- * which the owner of the queue's turn alone touches. `promised` is a size that the arena has, or
- * will have when all that has been submitted before has run: a submitter that needs more brings
+ * which only the owner of the queue's turn accesses. `promised` is a size that the arena has, or
+ * will have when everything submitted before has run: a submitter that needs more brings
  * the memory with its block (`grown`), which installs it when it runs, unless the arena is
- * larger by then. The promise is raised after the block has its place in the order, so who
- * relies on it comes after that block. */
+ * larger by then. The promise is raised after the block has its place in the order, so an
+ * item that relies on it comes after that block. */
 #ifndef DTP_CPU_ENGINE_CPU_STREAM_H
 #define DTP_CPU_ENGINE_CPU_STREAM_H
 
@@ -39,7 +39,7 @@ typedef struct {
     struct cpu_block *free;
     struct cpu_run_block *free_runs;
     dtp_seats_t seats;
-    _Atomic bool given_away; /* who leaves its last seat ends it */
+    _Atomic bool given_away; /* the thread that leaves the last seat ends it */
 } dtp_cpu_stream_t;
 
 static inline dnnl_tp_status_t dtp_cpu_stream_enter(dtp_cpu_stream_t *s, dtp_seat_t **seat) {

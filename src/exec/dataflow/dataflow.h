@@ -83,11 +83,11 @@
  *
  * Threads. The thread that calls dtp_dataflow_run owns the run (slot 0) and starts alone, with
  * plain decrements, because no other thread sees the counters. When it has more ready nodes than it
- * runs itself, and sharing them pays, it opens the crew; from then on every arrival is atomic. Who
- * may write: the counters of an If, a WHILE, a CALL or a completed iteration are set by the one
- * thread that executes that transition. The release of the arrival, or of the task's publication,
- * orders this before every arrival there. All other state of the run belongs to one worker, or is
- * written in dataflow/run/run.c under the rule stated there.
+ * runs itself, and sharing them pays, it opens the crew; from then on every arrival is atomic. The
+ * counters of an If, a WHILE, a CALL or a completed iteration are set by the one thread that
+ * executes that transition. The release of the arrival, or of the task's publication, orders this
+ * before every arrival there. All other state of the run belongs to one worker, or is written in
+ * dataflow/run/run.c under the rule stated there.
  *
  * Joint arrivals. A locked operation on a line that other threads write as often costs more than
  * everything else between two short nodes. So in a flat region (one block, plain counters) of a

@@ -117,22 +117,21 @@ typedef struct dtp_graph {
     dtp_store_t *store;
 } dtp_graph_t;
 
-/* by_value[v] = 1: shapes may come from the elements of v. by_value: zeros at first, one per value.
- */
+/* Sets by_value[v] = 1 if shapes may depend on the elements of v. by_value: one entry for each
+ * value, zeroed. */
 void dtp_graph_find_shape_values(const dtp_graph_t *graph, uint8_t *by_value);
 
 /* ---- Building (for build.c and region.c) ------------------------------------------------------------- */
 
 /* Fails if no operators may be added to the handle any more. */
 dnnl_tp_status_t dtp_graph_check_open(const struct dnnl_tp_graph *handle);
-/* Can operators of the region read v? Functions read constants of the root and nothing else from
- * outside. */
+/* Whether operators of the region can read v. From outside, functions can read constants of the
+ * root only. */
 bool dtp_graph_sees(const dtp_graph_t *graph, int region, int32_t v);
 /* Refuses values that do not exist or that the region cannot read. */
 dnnl_tp_status_t dtp_graph_check_values(const dtp_graph_t *graph, int region, dtp_op_id_t id,
                                         const char *what, int n, const int32_t *values, bool optional);
-/* A copy of info in the graph, which equal ones after one another share; NULL when out of memory.
- */
+/* A copy of info in the graph, which consecutive equal infos share; NULL: no memory. */
 const dnnl_tp_tensor_info_t *dtp_graph_info(dtp_graph_t *graph, const dnnl_tp_tensor_info_t *info);
 /* Reserves room, so that the following changes cannot fail. */
 dnnl_tp_status_t dtp_graph_reserve(dtp_graph_t *graph, int values, int nodes, int inputs, int outputs);
@@ -147,8 +146,8 @@ dnnl_tp_status_t dtp_graph_push_node(dtp_graph_t *graph, int region, dtp_node_ki
 /* Adds a region with its own handle (graph.c). */
 dnnl_tp_status_t dtp_graph_push_region(dtp_graph_t *graph, const dtp_gregion_t *region,
                                        dnnl_tp_graph_t *handle);
-/* Results may overwrite the array of inputs, so that chains are easy to write: nothing is stored
- * before success, and without it -1. */
+/* Stores -1 in out after a failure. Results may overwrite the array of inputs, so that chains are
+ * easy to write: nothing is stored before success. */
 dnnl_tp_status_t dtp_graph_settle(dnnl_tp_status_t status, int nout, dnnl_tp_value_t *out);
 /* The name of operators of this kind in messages. */
 const char *dtp_node_kind_name(const dtp_gnode_t *node);

@@ -1,5 +1,6 @@
-/* Tokens that end runs. A run with a token links its stop word for as long as it lasts; firing sets the word
- * of every linked run, so a run never looks at anything but its own word, and wakes its owner where it waits. */
+/* Tokens that end runs. A run with a token links its stop word for as long as it lasts. Firing sets
+ * the word of every linked run, so a run reads its own word only, and wakes its owner if it waits.
+ */
 #ifndef DTP_EXEC_RUN_CANCEL_H
 #define DTP_EXEC_RUN_CANCEL_H
 
@@ -13,9 +14,11 @@ typedef struct dtp_cancel_link {
     struct dtp_cancel_link *next, *prev; /* under the token's lock */
     _Atomic uint32_t *stop;
     dtp_sleeper_t *sleeper;
-    dtp_resume_t resume; /* of who fires, with `fired`: the next one that it calls */
+    /* Used by the thread that fires, with `fired`: the next link whose function it calls. */
+    dtp_resume_t resume;
     struct dtp_cancel_link *fired;
-    uint32_t generation; /* of forks: a child does not touch links of threads that it does not have */
+    /* Of forks: a child does not access links of threads that it does not have. */
+    uint32_t generation;
 } dtp_cancel_link_t;
 
 struct dnnl_tp_cancel {

@@ -1,10 +1,11 @@
 /* Tables that grow and never shrink: pointers by number, which any thread adds and reads without a
- * lock. Block k holds DTP_TABLE_BLOCK << k of them and stays where it is, so a number that was read
- * anywhere leads to its pointer.
+ * lock. Block k holds DTP_TABLE_BLOCK << k of them and does not move, so a number always leads to
+ * its pointer.
  *
- * Who adds takes the next number, makes the block if nobody has yet (of two threads that do, one
- * drops its own), and stores the pointer; then it tells the number to others. Without memory the
- * number is lost, and nothing else. Whoever reads was told the number. */
+ * A thread that adds takes the next number, makes the block if it does not exist (of two threads
+ * that do, one drops its own), and stores the pointer; then it passes the number to others. If
+ * there is no memory, the number is lost, and nothing else. A thread reads only numbers that were
+ * passed to it. */
 #ifndef DTP_EXEC_RUN_TABLE_H
 #define DTP_EXEC_RUN_TABLE_H
 
@@ -18,7 +19,7 @@ typedef struct {
     void *_Atomic *_Atomic blocks[DTP_TABLE_BLOCKS];
 } dtp_table_t;
 
-/* Where a number stands: its block, and its place there. */
+/* The position of a number: its block, and its place in the block. */
 static inline int dtp_table_block(uint32_t number, uint32_t *at) {
     uint32_t first = 0, size = DTP_TABLE_BLOCK;
     int k = 0;
@@ -37,7 +38,8 @@ static inline void *dtp_table_get(const dtp_table_t *t, uint32_t number) {
     return atomic_load_explicit(&block[at], memory_order_acquire);
 }
 
-/* False: there is no memory (or 33 million are there). *number is written before p can be read. */
+/* False: there is no memory (or the table has 33 million entries). *number is written before p can
+ * be read. */
 static inline bool dtp_table_add(dtp_table_t *t, const dnnl_tp_allocator_t *allocator, void *p,
                                  uint32_t *number) {
     uint32_t at;
@@ -58,7 +60,7 @@ static inline bool dtp_table_add(dtp_table_t *t, const dnnl_tp_allocator_t *allo
     return true;
 }
 
-/* Calls drop with each pointer, and frees the table. Nobody uses it any more. */
+/* Calls drop with each pointer, and frees the table. No thread may use it any more. */
 static inline void dtp_table_drop(dtp_table_t *t, const dnnl_tp_allocator_t *allocator,
                                   void (*drop)(void *arg, void *p), void *arg) {
     for (int k = 0; k < DTP_TABLE_BLOCKS; ++k) {

@@ -1,10 +1,10 @@
 /* A session: names of the graph's values, pools with their idle streams, the cache of executables.
  *
- * States of a session: open -> closed; `active` counts runs inside, closed is its highest bit. A run enters
- * by active+1 and leaves at once if it finds the bit; close sets the bit, fires the session's cancel token
- * and sleeps on the word until only the bit is left. An entry of the cache is immutable; it is reached
- * through the lists only under the lock and counts its users: eviction takes it out of the lists, the last
- * user frees it. */
+ * States of a session: open -> closed; `active` counts runs inside, closed is its highest bit. A
+ * run enters by active+1 and leaves at once if it finds the bit; close sets the bit, fires the
+ * session's cancel token and sleeps on the word until only the bit is left. An entry of the cache
+ * is immutable; it is reached through the lists only under the lock and counts its users: eviction
+ * takes it out of the lists, the last user frees it. */
 #ifndef DTP_EXEC_SESSION_SESSION_H
 #define DTP_EXEC_SESSION_SESSION_H
 
@@ -19,7 +19,8 @@ enum {
     DTP_SESSION_DEFAULT_EXECUTABLES = 64
 };
 
-/* dnnl_tp_session.active: closed : 1 | dtp_fork_generation of the process whose runs are counted : 31 | runs : 32. */
+/* dnnl_tp_session.active: closed : 1 | dtp_fork_generation of the process whose runs are counted :
+ * 31 | runs : 32. */
 #define DTP_SESSION_CLOSED INT64_MIN
 static inline uint32_t dtp_session_generation(int64_t active) { return (uint64_t)active >> 32 & INT32_MAX; }
 static inline uint32_t dtp_session_count(int64_t active) { return (uint32_t)active; }
@@ -27,20 +28,22 @@ static inline int64_t dtp_session_none(void) {
     return (int64_t)atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed) << 32;
 }
 
-/* What the names of one run mean, in the order of the run; the lists have room for all names. */
+/* The values that the names of one run stand for, in the order of the run; the lists have room for
+ * all names. */
 typedef struct {
     int nfeeds, nfetches, ntargets, num_threads;
     uint64_t hash; /* the same for every order */
     int32_t *feeds, *fetches, *targets;
     const dnnl_tp_tensor_info_t **infos; /* of the feeds */
-    const void **values;                 /* of feeds that shapes come from; NULL */
+    const void **values;                 /* of feeds that determine shapes; else NULL */
 } dtp_request_t;
 
-/* What one call knows of its names, and its pointers in the order of the executable. The lists of a
- * call with few names are on its stack, those of others in memory that the session keeps (call.c). */
+/* The names of one call, and its pointers in the order of the executable. The lists of a call with
+ * a small number of names are on its stack, those of others in memory that the session keeps
+ * (call.c). */
 typedef struct dtp_call_memory {
     struct dtp_call_memory *next;
-    size_t bytes; /* of the lists, which lie behind */
+    size_t bytes; /* of the lists, which follow in memory */
 } dtp_call_memory_t;
 typedef struct {
     dtp_request_t r;
@@ -51,7 +54,8 @@ typedef struct {
     _Alignas(DTP_CACHE_LINE) char few[1024];
 } dtp_call_t;
 
-/* One executable and what it was made for; the lists are sorted and have no value twice. */
+/* One executable and the request that it was made for; the lists are sorted and have no value
+ * twice. */
 typedef struct dtp_session_entry {
     struct dtp_session_entry *next; /* of its bucket */
     uint64_t hash;
@@ -64,7 +68,7 @@ typedef struct dtp_session_entry {
     dnnl_tp_executable_t exec;
 } dtp_session_entry_t;
 
-/* Streams that no run uses now; the last pool of a session is the calling thread alone. */
+/* Streams that no run uses now. The last pool of a session is the calling thread alone. */
 typedef struct dtp_idle_stream {
     struct dtp_idle_stream *next;
     dnnl_tp_stream_t stream;
@@ -95,18 +99,19 @@ struct dnnl_tp_session {
     dtp_session_pool_t *pools;
     dtp_session_name_t *names;
     uint32_t names_mask;
-    uint8_t *makes_shapes;   /* by value of the graph: shapes come from its elements */
+    uint8_t *makes_shapes;   /* by value of the graph: its elements determine shapes */
     dnnl_tp_cancel_t cancel; /* fired by close */
     dnnl_tp_trace_t trace;   /* retained, or NULL */
 
     _Alignas(DTP_NO_SHARE) _Atomic int64_t active;
     _Atomic uint32_t closers_wake_word;
-    _Atomic bool given_away; /* who leaves last drops the program's reference */
+    _Atomic bool given_away; /* the last thread that leaves drops the program's reference */
     _Atomic uint64_t runs, clock;
-    _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* all that follows */
+    /* Protects all following members. */
+    _Alignas(DTP_NO_SHARE) dtp_lock_t lock;
     int nentries;
     uint64_t compilations, evictions;
-    dtp_call_memory_t *call_memory; /* that no call uses now */
+    dtp_call_memory_t *call_memory; /* memory that no call uses now */
     dtp_session_entry_t *bucket[DTP_SESSION_BUCKETS];
 };
 typedef struct dnnl_tp_session dtp_session_t;
@@ -120,7 +125,7 @@ struct dnnl_tp_callable {
     dtp_session_entry_t *entry; /* of the session's pool 0; a user */
 };
 
-/* call.c. Room for so many names; close follows success. */
+/* call.c. Makes room for so many names; dtp_call_close must follow success. */
 dnnl_tp_status_t dtp_call_open(dtp_session_t *session, dtp_call_t *call, int nfeeds, int nfetches,
                                int ntargets);
 void dtp_call_close(dtp_session_t *session, dtp_call_t *call);

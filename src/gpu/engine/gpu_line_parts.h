@@ -1,4 +1,4 @@
-/* What the files of lines share; see gpu_line.h. */
+/* Types that the files of lines share; see gpu_line.h. */
 #ifndef DTP_GPU_ENGINE_GPU_LINE_PARTS_H
 #define DTP_GPU_ENGINE_GPU_LINE_PARTS_H
 
@@ -12,7 +12,7 @@ typedef struct mark {
     dtp_cu_event_t cu;
     uint64_t seq;
     uint32_t generation;
-    int refs; /* under lock: the list, `heard`, who looks at it */
+    int refs; /* under lock: the list, `heard`, threads that look at it */
     bool ends, has_word;
     dtp_event_t *event;
     dtp_stream_run_t run;
@@ -21,7 +21,7 @@ typedef struct mark {
     dtp_data_error_t *word; /* of pinned memory; NULL: not needed yet */
 } mark_t;
 
-/* A time that the device writes, behind `seq` marks. */
+/* A time that the device writes, after `seq` marks. */
 typedef struct stamp {
     struct stamp *next;
     _Atomic int64_t *word;  /* in pinned memory: the device's clock */
@@ -39,7 +39,8 @@ typedef struct awaited {
     int flag; /* the word that it writes; -1: it is of a line of this device, whose mark the stream waits for */
 } awaited_t;
 
-/* Under lock: the mark of a seq, with a reference, which keeps the line open; NULL: it is settled, or being settled. */
+/* Under lock: the mark of a seq, with a reference, which keeps the line open; NULL: it is settled,
+ * or being settled. */
 mark_t *dtp_gpu_mark_find_locked(dtp_gpu_line_t *line, uint64_t seq);
 void dtp_gpu_mark_drop(mark_t *m); /* that reference */
 /* Does what marks ask that the device has passed; seq: it has passed this one. */
@@ -48,7 +49,8 @@ void dtp_gpu_line_passed(dtp_gpu_line_t *line, uint64_t seq);
 /* Under lock: marks of the generation behind `from` fail, unless they do already. */
 void dtp_gpu_line_fail_locked(dtp_gpu_line_t *line, uint32_t generation, uint64_t from,
                               dnnl_tp_status_t status, const char *text);
-/* The stream has passed mark `seq`, so the events in front of it are done: those that failed poison it. */
+/* The stream has passed mark `seq`, so the events in front of it are done: those that failed poison
+ * it. */
 void dtp_gpu_line_look_at_awaited(dtp_gpu_line_t *line, uint64_t seq, uint32_t generation);
 /* The first event in front of mark `seq` that is pending, retained, or NULL. */
 dtp_event_t *dtp_gpu_line_parked(dtp_gpu_line_t *line, uint64_t seq);

@@ -1,5 +1,6 @@
-/* Clocks, pauses and sleeping for src/threading: the only file here that talks to the system about time.
- * Ticks are the time-stamp counter on x86 and nanoseconds elsewhere; dtp_ticks_of_ns converts. */
+/* Clocks, pauses and sleeping for src/threading: the only file here that talks to the system about
+ * time. Ticks are the time-stamp counter on x86 and nanoseconds elsewhere; dtp_ticks_of_ns
+ * converts. */
 #ifndef DTP_THREADING_BASE_FUTEX_H
 #define DTP_THREADING_BASE_FUTEX_H
 
@@ -14,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The bound of sleeps that somebody ends: nobody depends on it; tests/model has none. */
+/* Limit of sleeps that other threads end. Nothing depends on it; tests/model has no limit. */
 #define DTP_LONG_NS ((int64_t)100000000)
 
 /* Rounds of a loop that spins; tests/model looks once. */
@@ -28,7 +29,7 @@ static inline void dtp_pause(void) {
 #endif
 }
 
-/* Asks for the line of p to write to it; a hint, and harmless on processors that do not know it. */
+/* Requests the line of p for writing; a hint, and harmless on processors that do not know it. */
 static inline void dtp_prefetch_write(const volatile void *p) {
 #if DTP_X64
     __asm__ volatile("prefetchw %0" : : "m"(*(const volatile char *)p));
@@ -65,7 +66,8 @@ static inline int64_t dtp_ns_of_ticks(int64_t ticks) {
 /* CPU of the calling thread, a hint; -1 when unknown. */
 static inline int dtp_this_cpu(void) { return sched_getcpu(); }
 
-/* Sleeps while *word == value, at most timeout_ns (< 0 = no limit). May return early; false = timed out. */
+/* Sleeps while *word == value, at most timeout_ns (< 0 = no limit). May return early; false = timed
+ * out. */
 static inline bool dtp_futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t timeout_ns) {
     struct timespec ts = {0, 0}, *limit = NULL;
     if (timeout_ns >= 0) {
@@ -76,19 +78,22 @@ static inline bool dtp_futex_wait(_Atomic uint32_t *word, uint32_t value, int64_
     long rc = syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, limit, NULL, 0);
     return !(rc != 0 && errno == ETIMEDOUT);
 }
-/* Uses the address only: the object may already be gone (a spurious wake elsewhere is allowed for). */
+/* Uses the address only: the object may already be gone (a spurious wake elsewhere is allowed for).
+ */
 static inline void dtp_futex_wake(_Atomic uint32_t *word, int count) {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-/* Until when a call with a limit waits: INT64_MAX for a negative one and for one beyond the clock's range. */
+/* The end of a wait with a limit: INT64_MAX for a negative limit and for one beyond the clock's
+ * range. */
 static inline int64_t dtp_until_ns(int64_t timeout_ns) {
     const int64_t now = dtp_now_ns();
     return timeout_ns < 0 || timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
 }
 
-/* Round i of waiting for a thread that has a few instructions left. It may need the processor of this one,
- * whatever the priorities of both are, so that this one soon sleeps, a little longer each time. */
+/* Round i of waiting for a thread that has a small number of instructions left. That thread may
+ * need the processor of this one, for any priorities of the two, so this one soon sleeps, a little
+ * longer each time. */
 static inline void dtp_back_off(int i) {
     enum { PAUSES = 100, LEAST_NS = 20000, DOUBLINGS = 5 };
     if (i < PAUSES) {
@@ -100,21 +105,22 @@ static inline void dtp_back_off(int i) {
     (void)dtp_futex_wait(&nobody, 0, (int64_t)LEAST_NS << doublings);
 }
 
-/* How many forks this process is away from the one that was started (record.c). */
+/* Number of forks between the process that was started and this one (record.c). */
 extern _Atomic uint32_t dtp_fork_generation;
-/* Counts them from now on: what is made before is not safe in a child (record.c). */
+/* Counts forks from now on: objects that were made before are not safe in a child (record.c). */
 void dtp_watch_forks(void);
-/* Was it made by the process that this one was forked from, or by one before? Then its work, its threads and its locks
- * belong to that process. Every object that can be asked notes dtp_fork_generation when it is made, and every
- * call that would wait for its work, go on with it or add to it asks here first, and answers with
- * dtp_refuse_parents (pools/record.h). */
+/* Whether an object was made by a process from which this one was forked. Then its work, its
+ * threads and its locks belong to that process. Such objects store dtp_fork_generation when they
+ * are made. Every call that would wait for their work, continue it or add to it checks this first,
+ * and returns dtp_refuse_parents (pools/record.h). */
 static inline bool dtp_is_parents(uint32_t made_at) {
     return __builtin_expect(made_at != atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed), 0);
 }
 
-/* A lock for a few instructions; sleeps when its holder was preempted. 0 free, else the generation of the holder's
- * process << 2 | 1 held, or 2 held with sleepers. A lock that a child inherits held has no holder there and is
- * as good as free; so what a lock guards must make sense after each of its holder's stores. */
+/* A lock for a small number of instructions; a waiting thread sleeps if the holder was preempted.
+ * 0: free; otherwise the generation of the holder's process << 2, | 1: held, | 2: held, and threads
+ * sleep. A held lock that a child inherits has no holder there and counts as free; so the data that
+ * a lock protects must be consistent after each store of its holder. */
 typedef struct {
     _Atomic uint32_t word;
 } dtp_lock_t;

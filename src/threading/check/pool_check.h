@@ -1,6 +1,6 @@
-/* Inside of dnnl_tp_pool_check: what its tests share. pool_check.c drives them and writes the report,
- * pool_check_tests.c holds them. The check is a library of its own, which calls the main one through its public
- * functions; of src it uses inline functions only. */
+/* Inside of dnnl_tp_pool_check: what its tests share. pool_check.c drives them and writes the
+ * report, pool_check_tests.c holds them. The check is a library of its own, which calls the main
+ * one through its public functions; of src it uses inline functions only. */
 #ifndef DTP_THREADING_CHECK_POOL_CHECK_H
 #define DTP_THREADING_CHECK_POOL_CHECK_H
 
@@ -14,8 +14,8 @@
 
 typedef struct dtp_check dtp_check_t;
 
-/* One burst of tasks or jobs. Lives until the end of the check, or for ever when the pool broke a promise:
- * calls may then still come. */
+/* One burst of tasks or jobs. It lives until the end of the check, or for ever if the pool broke a
+ * promise, because calls may then still come. */
 typedef struct dtp_batch {
     dtp_check_t *check;
     struct dtp_batch *next;
@@ -23,7 +23,7 @@ typedef struct dtp_batch {
     int work_ns; /* of each call; < 0: each call holds until `let_go`, or that long */
     _Atomic int let_go;
     _Atomic int started, ended; /* calls with a right argument */
-    _Atomic int wrong;          /* calls with an argument, an index or a count that nobody passed */
+    _Atomic int wrong;          /* calls with an argument, index or count that was not passed */
     _Atomic int wrong_n, seen_n;
     _Atomic int inside, most;
     _Atomic int not_in_parallel;

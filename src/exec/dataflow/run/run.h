@@ -1,10 +1,10 @@
-/* One run of a dataflow program: state, workers and the steps that both forms of the engine share; private to
- * run.c, step.h and share.c. State machine: dataflow/dataflow.h.
+/* One run of a dataflow program: its state, its workers, and the steps that both forms of the
+ * engine share; private to run.c, step.h and share.c. State machine: dataflow/dataflow.h.
  *
- * Who may write what. state: fields up to `result` by the owner before the run; `stop`, result by who turns
- * stop from 0 to 1; `finished` by who completes the root. worker: its own thread, but for the deque's top
- * (thieves). While the run is alone no other thread reads any of it; opening the crew (share.c)
- * publishes it. */
+ * Rules for writing. state: the owner writes the fields up to `result` before the run; the thread
+ * that changes stop from 0 to 1 writes `stop` and result; the thread that completes the root writes
+ * `finished`. worker: its own thread writes everything except the queue's top (thieves). While the
+ * run is alone no other thread reads any of it; opening the crew (share.c) publishes it. */
 #ifndef DTP_EXEC_DATAFLOW_RUN_RUN_H
 #define DTP_EXEC_DATAFLOW_RUN_RUN_H
 
@@ -23,21 +23,29 @@
 #define DTP_DATAFLOW_LATER_NS 500
 #endif
 enum {
-    DTP_DATAFLOW_LIFO = 4096,       /* private tasks, at least; more spill into a list */
-    DTP_DATAFLOW_LIFO_MORE = 16384, /* of programs with more nodes than that */
+    /* Least number of private tasks; more tasks spill into a list. */
+    DTP_DATAFLOW_LIFO = 4096,
+    /* The same for programs with more nodes than that. */
+    DTP_DATAFLOW_LIFO_MORE = 16384,
     DTP_DATAFLOW_QUEUE = DTP_DATAFLOW_QUEUE_TASKS,
-    DTP_DATAFLOW_FUEL = 64, /* nodes between two looks at what is rare, at most */
+    /* Limit of nodes between two checks for rare events. */
+    DTP_DATAFLOW_FUEL = 64,
     DTP_DATAFLOW_LOOK_NS = 2000,
-    DTP_DATAFLOW_SHARE_NS = 1000, /* a surplus worth giving away */
+    /* A surplus that is worth giving away. */
+    DTP_DATAFLOW_SHARE_NS = 1000,
     DTP_DATAFLOW_EAGER_NS = 60,
-    DTP_DATAFLOW_LATER = 64,   /* arrivals that a worker keeps, at most */
-    DTP_DATAFLOW_TRIALS = 3,   /* shared runs that show whether threads are worth it again */
-    DTP_DATAFLOW_CHEAP_NS = 40 /* nodes that were found to take less are not given away */
+    /* Limit of the arrivals that a worker keeps. */
+    DTP_DATAFLOW_LATER = 64,
+    /* Number of shared runs that show whether threads are worth it again. */
+    DTP_DATAFLOW_TRIALS = 3,
+    /* Nodes that were found to take less time are not given away. */
+    DTP_DATAFLOW_CHEAP_NS = 40
 };
 
-/* Tasks that a worker gives away: one producer (its worker), any number of takers, oldest first. Positions
- * only grow. put: words, then bottom (release). take: read top and bottom (acquire), the words, then CAS top;
- * a word that was overwritten meanwhile is thrown away, because then top has moved. */
+/* Tasks that a worker gives away: one producer (its worker), any number of thieves, oldest first.
+ * Positions only grow. put: words, then bottom (release). take: read top and bottom (acquire), the
+ * words, then CAS top; if a word was overwritten meanwhile, top has moved, the CAS fails and the
+ * word is dropped. */
 typedef struct {
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) top;
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) bottom;
@@ -50,11 +58,15 @@ typedef struct {
     uint64_t *limit;
     dtp_dataflow_state_t *state;
     uint32_t fuel, looks;
-    uint32_t given;   /* nodes since the last look, if that many were run */
-    uint32_t n_timed; /* of this run, with what they took */
+    /* Number of nodes since the last check, if that many were run. */
+    uint32_t given;
+    /* Number of timed nodes of this run, and their duration. */
+    uint32_t n_timed;
     int64_t timed_ns;
-    int64_t costly_ns;          /* what COSTLY nodes of this shared run took here, lately; 0: not known */
-    uint64_t spill, spill_last; /* list of older tasks, through dtp_dataflow_link; 0: none */
+    /* Recent duration of COSTLY nodes of this shared run on this worker; 0: unknown. */
+    int64_t costly_ns;
+    /* List of older tasks, linked by dtp_dataflow_link; 0: none. */
+    uint64_t spill, spill_last;
     dtp_dataflow_where_t where;
     uint64_t *lifo;
     uint32_t random;
@@ -62,7 +74,8 @@ typedef struct {
     dtp_dataflow_queue_t queue;
 } dtp_dataflow_worker_t;
 
-/* learn.c. Everything but cost[] and jumped is written by the owner, while nobody else is inside. */
+/* For learn.c. The owner writes everything except cost[] and jumped, while no other thread is
+ * inside. */
 typedef struct {
     bool on;      /* the plan says so, and there are threads */
     bool active;  /* in this run */
@@ -129,14 +142,15 @@ struct dtp_dataflow_state {
     _Alignas(DTP_NO_SHARE)
         DTP_ATOMIC(uint32_t) searching; /* threads that look for tasks now, the parked owner too */
     DTP_ATOMIC(uint32_t) wide;          /* a WIDE node has the whole pool */
-    /* Of a large crew: whose queue may hold tasks, a bit each, so that a worker without tasks need not look at all of
-     * them.  */
+    /* Of a large crew: whose queue may hold tasks, a bit each, so that a worker without tasks need
+     * not look at all of them. */
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) given[DTP_MAX_THREADS / 64];
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) orphans; /* list of tasks whose worker left, through links */
     DTP_ATOMIC(uint32_t) parked;                         /* the owner sleeps on it; DTP_DATAFLOW_* */
 };
 
-/* The owner sleeps; its ticket serves others, so that tasks alone wake it only while there is one for it. */
+/* The owner sleeps; its ticket serves others, so that tasks alone wake it only while there is one
+ * for it. */
 enum { DTP_DATAFLOW_AWAKE, DTP_DATAFLOW_ASLEEP, DTP_DATAFLOW_ASLEEP_LENT };
 
 /* The run fails unless it has failed before. */
@@ -157,53 +171,59 @@ void dtp_dataflow_learn_begin(dtp_dataflow_state_t *s);
 void dtp_dataflow_learn_end(dtp_dataflow_state_t *s);
 /* The owner looks, alone: nodes until the next time. */
 uint32_t dtp_dataflow_learn_look(dtp_dataflow_worker_t *w);
-/* What can be known of the n oldest tasks of the LIFO and what comes after them; 0: nothing was learned. */
+/* What can be known of the n oldest tasks of the LIFO and what comes after them; 0: nothing was
+ * learned. */
 double dtp_dataflow_learned_ns(const dtp_dataflow_worker_t *w, size_t n);
 void dtp_dataflow_set_mean(dtp_dataflow_state_t *s, double ns);
 
 void dtp_dataflow_check_deadline(dtp_dataflow_state_t *s);
 /* The root is complete. */
 void dtp_dataflow_finished(dtp_dataflow_state_t *s);
-/* Executes a COSTLY node; everything else that is ready is given to others before. True: it is pending. */
+/* Executes a COSTLY node, after all other ready nodes were given away. True: it is pending. */
 bool dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
                          const dtp_dataflow_node_t *node, bool shared);
-/* Every DTP_DATAFLOW_FUEL nodes: the deadline; may the run be shared (or must this worker leave)? Then true. */
+/* Called every DTP_DATAFLOW_FUEL nodes: checks the deadline. True: the run may be shared, or this
+ * worker must leave. */
 bool dtp_dataflow_look(dtp_dataflow_worker_t *w, bool shared);
 
 /* blocking.c. */
 void dtp_dataflow_blocking_begin(dtp_dataflow_state_t *s);
-void dtp_dataflow_hand_over(dtp_dataflow_state_t *s, uint64_t task); /* the run has a blocking crew */
-void dtp_dataflow_recall(dtp_dataflow_state_t *s);                   /* returns what nobody has begun */
+/* For runs with a blocking crew. */
+void dtp_dataflow_hand_over(dtp_dataflow_state_t *s, uint64_t task);
+/* Returns the nodes that no thread has begun. */
+void dtp_dataflow_recall(dtp_dataflow_state_t *s);
 
 /* pending.c. */
 void dtp_dataflow_pending_begin(dtp_dataflow_state_t *s);
-/* A node that may be pending is ready. True: it is. */
+/* Executes a ready node that may be pending. True: it is pending. */
 bool dtp_dataflow_may_pend(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t id,
                            bool shared);
 uint64_t dtp_dataflow_take_returned(dtp_dataflow_state_t *s); /* the list; 0: none */
-bool dtp_dataflow_is_away(const dtp_dataflow_state_t *s);     /* some are */
+bool dtp_dataflow_is_away(const dtp_dataflow_state_t *s);     /* some nodes are pending */
 bool dtp_dataflow_is_quiet(dtp_dataflow_state_t *s);          /* and no joiner is inside */
 void dtp_dataflow_crew_is_open(dtp_dataflow_state_t *s, bool open);
-/* By the owner, which is alone and has no tasks while nodes are away. False: one has come back. */
+/* Called by the owner when it is alone and has no tasks while nodes are pending. False: a node has
+ * come back. */
 bool dtp_dataflow_may_rest(dtp_dataflow_worker_t *w);
 
-/* share.c. A COSTLY node comes and others could run: opens the crew if somebody would come (then true).
- */
+/* share.c. Called before a COSTLY node if other nodes could run: opens the crew if helpers would
+ * come (then true). */
 bool dtp_dataflow_open_for_costly(dtp_dataflow_worker_t *w);
-/* The queue is empty and the LIFO is not: gives its older half away if that is worth it. */
+/* Called if the queue is empty and the LIFO is not: gives away the older half of the LIFO if that
+ * is worth it. */
 void dtp_dataflow_feed(dtp_dataflow_worker_t *w);
-/* Gives tasks away and invites those who are not here. The worker has a task left. */
+/* Gives tasks away and invites helpers that are not inside. The worker keeps a task. */
 void dtp_dataflow_invite(dtp_dataflow_worker_t *w);
-/* Fills the LIFO with tasks that others gave away; false if there are none. */
+/* Fills the LIFO with tasks that other workers gave away; false: there are none. */
 bool dtp_dataflow_take(dtp_dataflow_worker_t *w);
-/* The owner has nothing to do and the run is not finished: looks, helps in loops, sleeps. False: nothing is left but
- * nodes that are away. */
+/* Called if the owner has no task and the run is not finished: looks for tasks, helps in loops,
+ * sleeps. False: only pending nodes are left. */
 bool dtp_dataflow_wait(dtp_dataflow_worker_t *w);
-/* What joiners have left behind, after close; into the owner's LIFO. */
+/* Called after close: moves the tasks that joiners have left to the owner's LIFO. */
 void dtp_dataflow_gather(dtp_dataflow_worker_t *w);
 void dtp_dataflow_close(dtp_dataflow_worker_t *w);
 bool dtp_dataflow_wake_owner(dtp_dataflow_state_t *s); /* if it sleeps */
-/* run_tasks with shared = true: false when the worker has to leave. */
+/* run_tasks with shared = true; false: the worker has to leave. */
 bool dtp_dataflow_run_shared(dtp_dataflow_worker_t *w);
 
 /* Makes room for n <= DTP_DATAFLOW_LIFO / 2 tasks: the older half goes to the spill list. */
