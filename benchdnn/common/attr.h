@@ -1,4 +1,4 @@
-/* Attributes of a problem: their grammar, their printing, and how they become API calls and tensors. */
+/* Attributes of a problem: grammar, printing, and the API calls and tensors made from them. */
 #ifndef BD_ATTR_H
 #define BD_ATTR_H
 
@@ -28,7 +28,7 @@ typedef enum {
 
 typedef struct {
     bd_policy_t policy;
-    int mask; /* when policy is BD_POLICY_MASK */
+    int mask; /* if policy is BD_POLICY_MASK */
 } bd_mask_t;
 
 typedef struct {
@@ -60,7 +60,7 @@ typedef struct {
     bd_post_op_t po[BD_MAX_POST_OPS];
     bool scratchpad_user, deterministic, fpmath_int;
     int fpmath, acc;
-    char dropout[64], rounding[64], precomputed[64]; /* known to the grammar, not served */
+    char dropout[64], rounding[64], precomputed[64]; /* parsed but not served */
 } bd_attr_t;
 
 struct bd_prb;
@@ -73,15 +73,17 @@ void bd_attr_print_zps(const bd_attr_t *, char *, size_t);
 void bd_attr_print_post_ops(const bd_attr_t *, char *, size_t);
 
 bool bd_attr_is_default(const bd_attr_t *);
-/* Mask that a policy means for an argument of this problem. */
+/* The mask of a policy for an argument of this problem. */
 int bd_attr_mask(const struct bd_prb *, const bd_mask_t *, int arg, int ndims);
-/* Adds the tensors that attributes bring (scales, zero points, post-op sources). A skip reason or NULL. */
+/* Adds the tensors of attributes (scales, zero points, post-op sources). Returns a skip reason or
+ * NULL. */
 const char *bd_attr_tensors(struct bd_prb *);
-/* The API object. Missing calls of an old peer answer unimplemented. num_threads 0 = leave unset. */
+/* Makes the API object. Calls that an old peer lacks give unimplemented. num_threads 0 = leave
+ * unset. */
 dnnl_tp_status_t bd_attr_create(const struct bd_prb *, const bd_api_t *, int num_threads,
                                 dnnl_tp_primitive_attr_t *);
 
-/* ---- attr_ref.c: what attributes mean, in f64 -------------------------------------------------------- */
+/* ---- attr_ref.c: the arithmetic of attributes, in f64 ------------------------------------------------ */
 double bd_eltwise(int alg, double s, double alpha, double beta);
 double bd_binary(int alg, double a, double b);
 /* Fills scales, zero points and post-op sources. */
@@ -89,18 +91,20 @@ void bd_attr_fill(const struct bd_prb *, int tensor, double *v);
 /* Value of a scale or zero point of argument arg at a logical position of that argument. */
 double bd_attr_scale(const struct bd_prb *, double *const *v, int arg, int ndims, const int64_t *pos);
 double bd_attr_zp(const struct bd_prb *, double *const *v, int arg, int ndims, const int64_t *pos);
-/* Has argument arg scales or zero points? */
+/* Whether argument arg has scales or zero points. */
 bool bd_attr_quantized(const struct bd_prb *, int arg);
-/* x, values of that many rows of the last dimension of tensor i: zero points off, scales on. */
+/* Subtracts zero points from x and multiplies it by scales. x: values of rows of the last dimension
+ * of tensor i. */
 void bd_attr_dequantize(const struct bd_prb *, double *const *v, int i, int64_t first_row, int64_t rows,
                         double *x);
-/* acc -> dst: post-ops, dst scale, dst zero point. old_dst = former value of dst there. */
+/* acc -> dst: post-ops, dst scale, dst zero point. old_dst: former value of dst at this position.
+ */
 double bd_attr_finish(const struct bd_prb *, double *const *v, double acc, double old_dst,
                       const int64_t *pos);
-/* How much scales can enlarge a value between the arithmetic and dst. */
+/* The largest factor of scales between the arithmetic and dst. */
 double bd_attr_growth(const struct bd_prb *);
 bool bd_attr_has_sum(const bd_attr_t *);
-/* The type in which dst is filled: what the first sum reads it as. */
+/* The type in which dst is filled: the type as which the first sum reads it. */
 int bd_old_dst_dt(const struct bd_prb *);
 
 #endif

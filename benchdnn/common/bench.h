@@ -1,6 +1,7 @@
-/* State and small services shared by the whole harness: global options, statistics, timers, text buffers.
+/* State and small services shared by the whole harness: global options, statistics, timers, text
+ * buffers.
  *
- * benchdnn uses the public API only. Read next: prb.h (what a problem is), run.c (what happens to it). */
+ * benchdnn uses the public API only. Read next: prb.h (problems), run.c (how a problem is run). */
 #ifndef BD_BENCH_H
 #define BD_BENCH_H
 
@@ -61,22 +62,22 @@ typedef struct {
     char impl[256], skip_impl[256], global_impl[256], global_skip_impl[256];
     char match[256];
     regex_t match_re;
-    double max_gops; /* problems with more operations are skipped; 0 = none are */
+    double max_gops; /* problems with more operations are skipped; 0 = no limit */
     long start;
     bool sum_failures, sum_impl, sum_impl_csv;
     dnnl_tp_engine_kind_t engine_kind; /* ours; the peer's is the CPU */
     size_t engine_index;
     char buffer_prefix[256], execution_mode[16], isa_hints[16], engine_text[16], memory_kind[32],
         stream_kind[16];
-    /* Ours. */
+    /* Options that the peer's benchdnn does not have. */
     char isa[16];
     bd_pool_t pool;
-    int threads; /* 0 = what the process may use */
+    int threads; /* 0 = all threads that the process may use */
     char peer[512], peer_wait[16];
     char klass[64];
     bd_measure_t measure;
     char perf_csv[512];
-    bool subject_peer; /* the peer itself is examined: checks the harness */
+    bool subject_peer; /* the peer is tested in place of our library, to check the harness */
 } bd_options_t;
 
 extern bd_options_t bd;
@@ -90,7 +91,8 @@ extern bd_stat_t bd_stat;
 
 void bd_stat_impl(const char *impl);
 void bd_stat_failure(const char *line);
-/* One row of the comparison with the peer. apart: kept out of the class figures, and why. */
+/* One row of the comparison with the peer. apart: reason to leave it out of the figures of its
+ * class, or NULL. */
 void bd_stat_ratio(const char *klass, double ratio, double lo, double hi, double ours_us, double peer_us,
                    const char *apart, const char *prb, const char *peer_impl);
 void bd_stat_print(void);

@@ -1,4 +1,4 @@
-/* Timing of one problem, alone and against the peer. */
+/* Timing of one problem, alone and in comparison with the peer. */
 #ifndef BD_PERF_H
 #define BD_PERF_H
 
@@ -23,9 +23,10 @@ void bd_rotation_free(bd_rotation_t *);
 
 /* Runs the problem in performance mode and prints its line. errors: mismatches against the peer. */
 dnnl_tp_status_t bd_perf(bd_side_t *ours, const char *repro);
-/* Interleaved blocks on both libraries; prints the row and keeps it for the class table. */
+/* Times both libraries in interleaved blocks; prints the row and keeps it for the table of classes.
+ */
 dnnl_tp_status_t bd_duel(bd_side_t *ours, bd_side_t *theirs, const char *repro);
-/* The line of a problem that was skipped. */
+/* Prints the line of a problem that was skipped. */
 void bd_perf_skipped(const bd_prb_t *, const char *repro);
 
 #endif

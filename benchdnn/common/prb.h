@@ -1,5 +1,6 @@
-/* A problem: one combination of option values with one descriptor, the tensors that follow from it, and the
- * driver that knows the primitive. Options are tables, so that parsing, looping and printing exist once.
+/* A problem: one combination of option values with one descriptor, the tensors that follow from it,
+ * and the driver that knows the primitive. Options are tables, so that parsing, looping and
+ * printing exist once.
  *
  * Read next: options.c (the tables' use), drivers/matmul.c (a driver), run.c (the flow). */
 #ifndef BD_PRB_H
@@ -20,7 +21,7 @@ enum {
     BD_OUT = 2,
     BD_ATTR = 4,
     BD_WEI = 8,
-    BD_OWN = 16 /* what it holds is each library's own matter */
+    BD_OWN = 16 /* the libraries need not agree on its contents */
 };
 
 /* A tensor of the problem. Values are kept as f64 in logical row-major order. */
@@ -48,7 +49,7 @@ typedef struct bd_prb {
     const struct bd_driver *drv;
     /* Option values. */
     bd_dir_t dir;
-    int n_dt, dt[BD_MAX_SRC]; /* source types, or all types where the driver has one option for them */
+    int n_dt, dt[BD_MAX_SRC]; /* source types, or all types if the driver has one option for them */
     int ddt, bia_dt, ss_dt;
     int n_tag;
     char tag[BD_MAX_SRC][BD_TAG];
@@ -64,7 +65,7 @@ typedef struct bd_prb {
     int64_t mb, group;
     int n_scale;
     float scale[BD_MAX_SRC];
-    char text[2][2048]; /* options that are known but not served: oflag, cross-engine, encoding, grouped */
+    char text[2][2048]; /* options that are parsed but not served: oflag, cross-engine, encoding, grouped */
     bd_attr_t attr;
     bd_ctx_t ctx_init, ctx_exe;
     /* Descriptor. */
@@ -82,10 +83,10 @@ typedef struct {
     const char *name, *def;
     int (*set)(bd_prb_t *, const char *);
     void (*get)(const bd_prb_t *, char *, size_t);
-    bool always; /* printed even when equal to the default */
+    bool always; /* printed even if equal to the default */
 } bd_opt_t;
 
-/* The default of an option now: modifiers of the mode change some. */
+/* The current default of an option: modifiers of the mode change some defaults. */
 const char *bd_opt_default(const bd_opt_t *);
 
 /* Reason texts of skipped problems. */
@@ -109,11 +110,11 @@ const char *bd_opt_default(const bd_opt_t *);
 #define BD_SKIP_IMPL "Skip-impl option hit"
 #define BD_SKIP_START "Skip-start option hit"
 
-/* How results are judged. */
+/* Tolerances for results. */
 typedef struct {
     double threshold;     /* relative, absolute below 1e-5 */
     double zero_trust;    /* per cent of zeros above which a result is not trusted; 100 = off */
-    bool l2_fallback;     /* accept when the relative L2 norm of the difference is below the threshold */
+    bool l2_fallback;     /* accept if the relative L2 norm of the difference is below the threshold */
     double abs_threshold; /* accepted absolute difference, 0 = none */
     bool allow_nan_inf;   /* both sides NaN, or infinities of one sign, are equal */
 } bd_cmp_t;
@@ -131,7 +132,7 @@ typedef struct bd_driver {
                                   const dnnl_tp_memory_desc_t *md, dnnl_tp_primitive_attr_t,
                                   dnnl_tp_primitive_desc_t *);
     void (*fill)(const bd_prb_t *, int i, double *v, bool perf);  /* values of input i */
-    void (*fill_src)(const bd_prb_t *, double *v, bool perf);     /* of input 0, where fill is bd_fill_src */
+    void (*fill_src)(const bd_prb_t *, double *v, bool perf);     /* of input 0, if fill is bd_fill_src */
     void (*ref)(const bd_prb_t *, double *const *v);              /* computes the outputs from the inputs */
     void (*judge)(const bd_prb_t *, int i, bd_cmp_t *);           /* thresholds of output i */
     bool (*skip_combination)(const bd_prb_t *, const int *index); /* is it a duplicate? index follows loop */

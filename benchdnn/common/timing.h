@@ -1,4 +1,5 @@
-/* Clock, medians and quiet, for every bench of this folder and its subfolders; stands alone. */
+/* Clock, medians and waiting for quiet, for all benchmarks of this folder and its subfolders; needs
+ * no other header. */
 #ifndef BD_TIMING_H
 #define BD_TIMING_H
 

@@ -1,12 +1,13 @@
-/* What values of each type are: rounding, and rows of them in memory. The harness's own, independent of the
- * library's reorder, so that a wrong reorder cannot hide itself. */
+/* Values of each type: rounding, and rows of them in memory. This code is independent of the
+ * library's reorder, so that a wrong reorder is noticed. */
 #ifndef BD_VALUES_H
 #define BD_VALUES_H
 
 #include "common/bench.h"
 
-/* For functions that walk over many values: one version with AVX2, chosen when the program is loaded, and one
- * without. GCC alone: clang 14 leaves callers in other files without a function to call. */
+/* For functions that walk over many values: one version with AVX2, chosen when the program is
+ * loaded, and one without. For GCC only: with clang 14 callers in other files have no function to
+ * call. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define BD_ROWS __attribute__((target_clones("avx2", "default")))
@@ -19,12 +20,12 @@ double bd_round_to(int dt, double x);
 /* The same for n values; to may be v. */
 void bd_round_row(int dt, double *to, const double *v, int64_t n);
 
-/* Element i of a row lies step[i] elements behind mem, without step i elements. Storing rounds. */
+/* Element i of a row is step[i] elements after mem; step NULL: i elements. Storing rounds. */
 void bd_put_row(int dt, void *mem, const int64_t *step, int64_t n, const double *v);
 void bd_get_row(int dt, const void *mem, const int64_t *step, int64_t n, double *v);
 double bd_get(int dt, const void *mem, int64_t at);
 
-/* The value that the bytes of x in one type are in another of the same size. */
+/* The value in type `to` of the bytes of x in type `from`, which has the same size. */
 double bd_reinterpret(int from, int to, double x);
 
 #endif
