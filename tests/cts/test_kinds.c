@@ -109,10 +109,52 @@ static void public_kinds_have_a_problem(void **state) {
     CHECK_OK(dnnl_tp_engine_destroy(engine));
 }
 
+/* A descriptor is planned once: a primitive has its plan, here marked by scratch that nobody books, and so has
+ * a clone; both are descriptors of their own. */
+static void a_miss_plans_nothing(void **state) {
+    (void)state;
+    dnnl_tp_engine_t engine;
+    int capacity;
+    CHECK_OK(dnnl_tp_get_primitive_cache_capacity(&capacity));
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(0));
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    for (int i = 0; i < PROBLEMS; ++i) {
+        dnnl_tp_primitive_desc_t pd, clone;
+        dnnl_tp_primitive_t p;
+        CHECK_OK(problem_make(&pd, engine, i, NULL));
+        pd->scratch_per_slot += DTP_CACHE_LINE;
+        CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+        CHECK_OK(dnnl_tp_primitive_desc_clone(&clone, pd));
+        const dtp_pd_t *const copies[] = {p->pd, clone};
+        for (int k = 0; k < 2; ++k) {
+            const dtp_pd_t *copy = copies[k];
+            assert_ptr_not_equal(copy, pd);
+            assert_ptr_equal(copy->impl, pd->impl);
+            assert_int_equal(copy->impl_index, pd->impl_index);
+            assert_int_equal(copy->scratch_per_slot, pd->scratch_per_slot);
+            assert_int_equal(copy->scratch_shared, pd->scratch_shared);
+            assert_int_equal(copy->num_threads, pd->num_threads);
+            assert_memory_equal(copy->op, pd->op, pd->op_size);
+            if (pd->impl->plan_size) assert_memory_equal(copy->plan, pd->plan, pd->impl->plan_size);
+            for (int a = 0; a < pd->nargs; ++a) {
+                assert_true(copy->arg_identity[a] == pd->arg_identity[a]);
+                if (pd->arg_bytes[a]) assert_ptr_not_equal(copy->args[a].md, pd->args[a].md);
+            }
+        }
+        CHECK_OK(dnnl_tp_primitive_destroy(p));
+        CHECK_OK(dnnl_tp_primitive_desc_destroy(clone));
+        CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    }
+    CHECK_OK(dnnl_tp_engine_destroy(engine));
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(capacity));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_and_names_are_the_rows), cmocka_unit_test(arguments_have_names),
-        cmocka_unit_test(attributes_of_public_kinds_have_rules),
-        cmocka_unit_test(lists_end_with_what_serves_all), cmocka_unit_test(public_kinds_have_a_problem)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_and_names_are_the_rows),
+                                       cmocka_unit_test(arguments_have_names),
+                                       cmocka_unit_test(attributes_of_public_kinds_have_rules),
+                                       cmocka_unit_test(lists_end_with_what_serves_all),
+                                       cmocka_unit_test(public_kinds_have_a_problem),
+                                       cmocka_unit_test(a_miss_plans_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

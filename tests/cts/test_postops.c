@@ -212,8 +212,7 @@ static void chain_case(const place_t *at, const chain_t *c, int number) {
                        : at->isa == dnnl_tp_cpu_isa_avx2 ? DTP_ISA_AVX2
                                                          : DTP_ISA_AVX2 | DTP_ISA_AVX512;
         isa &= at->engine->isa;
-        const dtp_md_t *d = &((const dtp_eltwise_desc_t *)pd->op)->dst;
-        CHECK_OK(dtp_postops_init(&compiled, pd, DTP_ELTWISE_DST, d, isa));
+        CHECK_OK(dtp_postops_init(&compiled, pd, DTP_ELTWISE_DST, isa));
         dtp_exec_ctx_t ctx = {.ptr = ptr, .rows = -1};
         for (int64_t r0 = 0; r0 < rows; r0 += 3)
             for (int64_t c0 = 0; c0 < cols; c0 += 13) {
@@ -221,7 +220,7 @@ static void chain_case(const place_t *at, const chain_t *c, int number) {
                 float t[3 * 16];
                 for (int a = 0; a < nr; ++a)
                     memcpy(t + a * 16, tile + (r0 + a) * cols + c0, sizeof(float) * (size_t)nc);
-                dtp_postops_apply(&compiled, &ctx, t, 16, nr, nc, r0, c0);
+                dtp_postops_apply(&compiled, pd, &ctx, t, 16, nr, nc, r0, c0);
                 for (int a = 0; a < nr; ++a)
                     for (int b = 0; b < nc; ++b) {
                         double w = want[(r0 + a) * cols + c0 + b];
@@ -286,7 +285,7 @@ static void recognised(void **state) {
     CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, at[0].engine, dnnl_tp_forward_inference,
                                                            dnnl_tp_eltwise_abs, &md, &md, 0, 0, attr));
     dtp_postops_t c;
-    CHECK_OK(dtp_postops_init(&c, pd, DTP_ELTWISE_DST, &((const dtp_eltwise_desc_t *)pd->op)->dst, 0));
+    CHECK_OK(dtp_postops_init(&c, pd, DTP_ELTWISE_DST, 0));
     static const dtp_po_form_t forms[] = {
         DTP_PO_FORM_RELU,       DTP_PO_FORM_OTHER, DTP_PO_FORM_ADD_TENSOR, DTP_PO_FORM_ADD_COLS,
         DTP_PO_FORM_ADD_TENSOR, DTP_PO_FORM_OTHER, DTP_PO_FORM_OTHER,      DTP_PO_FORM_CLIP};

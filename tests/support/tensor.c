@@ -303,9 +303,38 @@ void check_same_bits(const place_t *at, const tensor_t *dst, unsigned char **fir
     }
 }
 
+static bool same_place(uintptr_t a, const void *of, uintptr_t b, const void *of_again) {
+    return of != of_again && a - (uintptr_t)of == b - (uintptr_t)of_again;
+}
+/* Clones copy plans. So a plan that is made again, in another descriptor, must not hold an address there, in its
+ * problem or in its attributes: a word that moves as one of these does. */
+static void check_plan(const_dnnl_tp_primitive_desc_t pd) {
+    const dtp_impl_t *impl = pd->impl;
+    dnnl_tp_primitive_desc_t again;
+    CHECK_OK(dnnl_tp_primitive_desc_clone(&again, pd));
+    memcpy(again->op, again->user, again->op_size);
+    if (impl->plan_size) memset(again->plan, 0, impl->plan_size);
+    again->scratch_shared = again->scratch_per_slot = 0;
+    CHECK_OK(impl->pd_init(again));
+    bool same = again->scratch_shared == pd->scratch_shared &&
+                again->scratch_per_slot == pd->scratch_per_slot && again->checks_data == pd->checks_data;
+    const dtp_post_ops_t *chain = pd->attr->post_ops, *chain_again = again->attr->post_ops;
+    for (size_t i = 0; i + sizeof(uintptr_t) <= impl->plan_size; i += sizeof(uintptr_t)) {
+        uintptr_t a, b;
+        memcpy(&a, (const char *)pd->plan + i, sizeof a);
+        memcpy(&b, (const char *)again->plan + i, sizeof b);
+        if (same_place(a, pd, b, again) || same_place(a, pd->attr, b, again->attr) ||
+            same_place(a, chain, b, chain_again) || same_place(a, chain->entry, b, chain_again->entry))
+            same = false;
+    }
+    if (!same) fail_msg("the plan of %s of %s depends on where it is", impl_name(pd), pd->info->name);
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(again));
+}
+
 dnnl_tp_status_t run_pd(const place_t *at, dnnl_tp_primitive_desc_t pd, int nargs,
                         const dnnl_tp_exec_handle_t *args) {
     dnnl_tp_primitive_t primitive;
+    check_plan(pd);
     CHECK_OK(dnnl_tp_primitive_create(&primitive, pd));
     dnnl_tp_status_t status = test_execute(primitive, at->stream, nargs, args);
     if (status != dnnl_tp_success)

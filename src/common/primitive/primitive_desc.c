@@ -164,9 +164,9 @@ static const dtp_impl_t *impl_at(const dtp_impl_t *const *list, int i, unsigned 
     return i > 0 && list[i - 1]->isa & DTP_ISA_AVX512_BF16 ? list[i - 1] : list[i];
 }
 
-/* Tries implementations from number `from` on; leaves pd with the first that takes the problem. fresh: none has written
- * to pd->op yet. */
-static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list, int from, bool fresh) {
+/* Tries implementations from number `from` on; leaves pd, which has none, with the first that takes the problem. */
+static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list, int from) {
+    bool fresh = true; /* nothing is written to pd->op yet */
     for (int i = from; list[i]; ++i) {
         const dtp_impl_t *impl = impl_at(list, i, pd->engine->isa);
         dnnl_tp_status_t status = dnnl_tp_unimplemented;
@@ -212,7 +212,6 @@ typedef struct {
     dnnl_tp_engine_t runs, peer;
     int peer_arg;
 } engines_t;
-static engines_t engines_of(const dtp_pd_t *pd) { return (engines_t){pd->engine, pd->peer, pd->peer_arg}; }
 
 static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op_desc_t *op, size_t op_size,
                                  const dtp_attr_t *attr, const dtp_impl_t *const *list) {
@@ -260,6 +259,29 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op
     return dnnl_tp_success;
 }
 
+/* Another one of the same problem, attributes and threads, without an implementation. */
+static dnnl_tp_status_t pd_alloc_like(dtp_pd_t **out, const dtp_pd_t *pd, const dtp_impl_t *const *list) {
+    const engines_t engines = {pd->engine, pd->peer, pd->peer_arg};
+    DTP_TRY(pd_alloc(out, engines, pd->user, pd->op_size, pd->attr, list));
+    (*out)->num_threads = pd->num_threads;
+    (*out)->pool_flags = pd->pool_flags;
+    return dnnl_tp_success;
+}
+
+/* Gives pd what choose_impl found for `from`, one like it. */
+static void take_choice(dtp_pd_t *pd, const dtp_pd_t *from) {
+    const dtp_post_ops_t *chain = from->attr->post_ops;
+    pd->impl = from->impl;
+    pd->impl_index = from->impl_index;
+    pd->checks_data = from->checks_data;
+    dtp_pd_book(pd, from->scratch_shared, from->scratch_per_slot);
+    memcpy(pd->op, from->op, pd->op_size);
+    if (chain->len)
+        memcpy(pd->attr->post_ops->entry, chain->entry, sizeof *chain->entry * (size_t)chain->len);
+    if (pd->impl->plan_size) memcpy(pd->plan, from->plan, pd->impl->plan_size);
+    finish_args(pd);
+}
+
 /* Opaque layouts only where the kind says that it takes them: elsewhere code sees strides. */
 static dnnl_tp_status_t check_opaque(const dtp_op_info_t *info, const dtp_op_desc_t *op) {
     unsigned left = info->opaque;
@@ -288,7 +310,7 @@ static dnnl_tp_status_t create(dnnl_tp_primitive_desc_t *out, engines_t engines,
     DTP_TRY(pd_alloc(&pd, engines, op, op_size, attr, list));
     dnnl_tp_status_t status = dtp_check_attr(pd);
     if (status == dnnl_tp_success) {
-        status = choose_impl(pd, list, 0, true);
+        status = choose_impl(pd, list, 0);
         if (status == dnnl_tp_unimplemented) (void)refuse_problem(pd, dtp_last_reason());
     }
     if (status) {
@@ -324,11 +346,10 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primi
     if (pd->info->single || !list[next]) DTP_RETURN(last_impl(pd));
     /* Tried on a copy, so that a failure leaves pd as it was. */
     dtp_pd_t *probe;
-    DTP_TRY(pd_alloc(&probe, engines_of(pd), pd->user, pd->op_size, pd->attr, list));
-    dnnl_tp_status_t status = choose_impl(probe, list, next, true);
+    DTP_TRY(pd_alloc_like(&probe, pd, list));
+    dnnl_tp_status_t status = choose_impl(probe, list, next);
     if (status == dnnl_tp_success) {
-        next = probe->impl_index;
-        status = choose_impl(pd, list, next, false);
+        take_choice(pd, probe);
         dtp_free(NULL, atomic_exchange(&pd->blob_id, NULL));
     }
     dtp_object_release(probe);
@@ -339,13 +360,9 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_clone(dnnl_tp_primitive_desc_t *primitiv
                                               const_dnnl_tp_primitive_desc_t existing) {
     DTP_OUT(primitive_desc, NULL);
     DTP_REQUIRE_HANDLE(existing, DTP_OBJ_PD);
-    const dtp_impl_t *const *list = existing->engine->v->impl_list(existing->info->kind);
-    dtp_pd_t *pd;
-    DTP_TRY(pd_alloc(&pd, engines_of(existing), existing->user, existing->op_size, existing->attr, list));
-    dnnl_tp_status_t status = choose_impl(pd, list, existing->impl_index, true);
-    if (status) dtp_object_release(pd);
-    else *primitive_desc = pd;
-    DTP_RETURN(status);
+    DTP_TRY(pd_alloc_like(primitive_desc, existing, existing->engine->v->impl_list(existing->info->kind)));
+    take_choice(*primitive_desc, existing);
+    return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_desc_destroy(dnnl_tp_primitive_desc_t primitive_desc) {

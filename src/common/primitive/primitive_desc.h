@@ -78,7 +78,9 @@ struct dnnl_tp_primitive_desc {
     int impl_index;  /* in the engine's order of its list */
     int num_threads; /* resolved, >= 1 */
     uint64_t pool_flags;
-    void *plan;                              /* impl->plan_size bytes, zeroed before pd_init */
+    /* impl->plan_size bytes, zeroed before pd_init. It holds no address in this descriptor or its attributes,
+     * but dense indices of arguments: clones copy it. */
+    void *plan;
     size_t scratch_shared, scratch_per_slot; /* bytes booked; multiples of 64 */
     dtp_md_t scratch_md;                     /* user mode */
     bool has_runtime;                        /* some argument has run-time dims */
@@ -156,6 +158,10 @@ typedef struct {
     const dtp_pd_t *pd;
     const dtp_exec_ctx_t *ctx;
 } dtp_job_t;
+/* The descriptor of the argument of dense index i: the actual one where an execution has some (mds; else NULL). */
+static inline const dtp_md_t *dtp_pd_arg_md(const dtp_pd_t *pd, const dtp_md_t *const *mds, int i) {
+    return mds && mds[i] ? mds[i] : pd->args[i].md;
+}
 /* Dense index of an argument number; -1 if the pd does not know it. */
 int dtp_pd_big_arg_index(const dtp_pd_t *pd, int arg);
 static inline int dtp_pd_arg_index(const dtp_pd_t *pd, int arg) {

@@ -17,7 +17,7 @@ static dnnl_tp_status_t ref_binary_pd_init(dtp_pd_t *pd) {
     DTP_TRY(dtp_binary_check(pd));
     DTP_DISPATCH(dtp_binary_arithmetic((const dtp_binary_desc_t *)pd->op) == dnnl_tp_f32,
                  UNSUPPORTED_DATA_TYPE);
-    return dtp_postops_init(&plan->po, pd, DTP_BINARY_DST, &((const dtp_binary_desc_t *)pd->op)->dst, 0);
+    return dtp_postops_init(&plan->po, pd, DTP_BINARY_DST, 0);
 }
 
 typedef struct {
@@ -58,7 +58,7 @@ static void ref_binary_range(void *arg, int slot, int64_t begin, int64_t end) {
                                 .cs0 = 1,
                                 .cs1 = 1,
                                 .csc = 1});
-        if (plan->po.len > 0) dtp_postops_apply_linear(&plan->po, e->ctx, &x, 1, l);
+        if (plan->po.len > 0) dtp_postops_apply_linear(&plan->po, e->pd, e->ctx, &x, 1, l);
         dtp_store(op->dst.data_type, e->ctx->ptr[DTP_BINARY_DST], dtp_md_offset(&op->dst, pos), (double)x);
     }
 }

@@ -33,7 +33,7 @@ static dnnl_tp_status_t channel_norm_ref_pd_init(dtp_pd_t *pd) {
     plan_t *plan = pd->plan;
     DTP_DISPATCH(dtp_vops_takes(d->src.data_type) && dtp_vops_takes(d->dst.data_type), UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_channel_norm_layouts(pd, &plan->src_scale, &plan->dst_scale));
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_CNORM_DST, &d->dst, 0));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_CNORM_DST, 0));
     plan->space = 1;
     for (int i = 2; i < d->src.ndims; ++i) plan->space *= d->src.dims[i];
     return dnnl_tp_success;
@@ -108,7 +108,7 @@ static void channel_norm_ref_sets(void *arg, int slot, int64_t begin, int64_t en
                     if (!dtp_md_is_zero(&d->workspace)) ((uint8_t *)ptr[DTP_CNORM_WORKSPACE])[at] = y > 0;
                     if (dtp_cnorm_has_relu(d) && y < 0) y = 0;
                     float f = (float)(y * src_scale);
-                    dtp_postops_apply(&plan->po, j->ctx, &f, 1, 1, 1, l / last, l % last);
+                    dtp_postops_apply(&plan->po, j->pd, j->ctx, &f, 1, 1, 1, l / last, l % last);
                     dtp_store(d->dst.data_type, ptr[DTP_CNORM_DST], at, (double)f / dst_scale);
                 }
     }

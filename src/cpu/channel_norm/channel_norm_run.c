@@ -161,8 +161,9 @@ static void cn_join(const cn_job_t *j, int64_t n, int64_t c, int64_t end) {
 static void cn_finish_tile(const cn_job_t *j, float *tile, int64_t rows, int64_t cols, int64_t n, int64_t c,
                            int64_t s) {
     const dtp_cn_plan_t *p = j->pd->plan;
-    if (p->by_cols) dtp_postops_apply(&p->po, j->ctx, tile, cols, rows, cols, n * p->norm.space + s, c);
-    else dtp_postops_apply_linear(&p->po, j->ctx, tile, cols, (n * p->c + c) * p->norm.space + s);
+    if (p->by_cols)
+        dtp_postops_apply(&p->po, j->pd, j->ctx, tile, cols, rows, cols, n * p->norm.space + s, c);
+    else dtp_postops_apply_linear(&p->po, j->pd, j->ctx, tile, cols, (n * p->c + c) * p->norm.space + s);
     if (j->dst_scale != 1.f) p->po.vops->scale_shift(tile, rows * cols, 1.f / j->dst_scale, 0.f);
 }
 

@@ -152,8 +152,8 @@ static dnnl_tp_status_t channel_norm_init(dtp_pd_t *pd) {
                  p->src.block == p->dst.block;
     p->src_direct = p->by_cols || (src_view && p->src.block == 1 && (p->src.s_stride == 1 || space == 1));
     p->dst_direct = p->by_cols || (dst_view && p->dst.block == 1 && (p->dst.s_stride == 1 || space == 1));
-    if (p->by_cols) DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CNORM_DST, &d->dst, isa));
-    else DTP_TRY(dtp_postops_init(&p->po, pd, DTP_CNORM_DST, &d->dst, isa));
+    if (p->by_cols) DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CNORM_DST, isa));
+    else DTP_TRY(dtp_postops_init(&p->po, pd, DTP_CNORM_DST, isa));
     const bool relu =
         p->po.len == 1 && dtp_postops_simple(&p->po, 0).form == DTP_PO_FORM_RELU && p->dst_scale.index < 0;
     p->least = dtp_cnorm_has_relu(d) || relu ? 0.f : -INFINITY;

@@ -43,7 +43,7 @@ static dnnl_tp_status_t convolution_ref_pd_init(dtp_pd_t *pd) {
     const int64_t k = dtp_conv_depth(d);
     if (dtp_md_nelems(&d->dst) > 0)
         dtp_pd_book(pd, 0, (size_t)(w->in + p->oc_block * (w->out + k) + w->out) * sizeof(double));
-    return dtp_postops_init(&p->po, pd, DTP_CONV_DST, &d->dst, 0);
+    return dtp_postops_init(&p->po, pd, DTP_CONV_DST, 0);
 }
 
 typedef struct {
@@ -98,7 +98,7 @@ static void ref_unit(const ref_run_t *r, int64_t image, int64_t od, int64_t oh, 
         const int64_t row = ((image * OC + oc0 + o) * D->out + od) * H->out + oh;
         if (p->po.len) {
             for (int64_t x = 0; x < W->out; ++x) tile[x] = (float)acc[x];
-            dtp_postops_apply(&p->po, r->ctx, tile, W->out, 1, W->out, row, 0);
+            dtp_postops_apply(&p->po, r->pd, r->ctx, tile, W->out, 1, W->out, row, 0);
             for (int64_t x = 0; x < W->out; ++x) acc[x] = tile[x];
         }
         dtp_rows_store_f64(&d->dst, r->ctx->ptr[DTP_CONV_DST], row * W->out, W->out, acc);

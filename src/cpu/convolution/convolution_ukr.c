@@ -300,7 +300,7 @@ static dnnl_tp_status_t init_direct(dtp_conv_direct_t *p, dtp_pd_t *pd, const dt
         p->bia_c = d->bia.dims[0] == 1 ? size : d->bia.strides[0] * size;
     }
     DTP_DISPATCH(dtp_vops_takes(p->dst_dt) && dtp_vops_takes(p->bia_dt), UNSUPPORTED_DATA_TYPE);
-    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, isa));
     p->tiled = !fuse(p, d);
     if (p->tiled) memset(&p->fused, 0, sizeof p->fused);
     /* A row of the kernel reads one run of memory, in src and in the weights. */
@@ -345,7 +345,7 @@ static dnnl_tp_status_t convolution_ukr_pd_init(dtp_pd_t *pd) {
     plan->is_product = product_geometry(&geo, d);
     if (!plan->is_product) return init_direct(&plan->direct, pd, d, ukr, along_k, isa);
     geo.dst_channels = true;
-    return dtp_product_init(&plan->product, pd, &geo, &d->dst, ukr, isa);
+    return dtp_product_init(&plan->product, pd, &geo, ukr, isa);
 }
 
 static dnnl_tp_status_t convolution_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {

@@ -83,7 +83,7 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
                          (d->bia.strides[0] == 1 || d->bia.dims[0] == 1),
                      UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
-    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, isa));
     p->row = dt == dnnl_tp_bf16 ? DTP_BY_ISA_BF16(isa, dtp_dw_row, dtp_dw_row__portable)
                                 : DTP_BY_ISA(isa, dtp_dw_row, dtp_dw_row__portable);
     p->crowded = isa & DTP_ISA_AVX512 ? PLACES_BYTES : PLACES_BYTES / 2;
@@ -204,7 +204,8 @@ void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t
         const int64_t step = p->dst_x[2] * p->dst_bytes;
         dst += a.x0 * step;
         if (p->tiled) {
-            dtp_postops_apply(&p->po, ctx, tile, C, columns, C, line * W->out + a.x0, block * DTP_DW_PANEL);
+            dtp_postops_apply(&p->po, pd, ctx, tile, C, columns, C, line * W->out + a.x0,
+                              block * DTP_DW_PANEL);
             for (int64_t x = 0; x < columns; ++x) p->store(dst + x * step, tile + x * C, C, 1);
         } else if (p->fused.act) {
             float *y = (float *)(void *)dst;

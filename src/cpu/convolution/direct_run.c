@@ -188,7 +188,8 @@ static void finish_class(const conv_chunk_t *k, const dtp_conv_class_t *c, int64
         float *tile = k->tile + r * DTP_GEMM_TILE_LD;
         if (run->bias) p->vops->axpy(tile, DTP_GEMM_TILE_LD, bias, 0, n, cols, 1.f, 0.f);
         if (p->po.len)
-            dtp_postops_apply(&p->po, run->ctx, tile, DTP_GEMM_TILE_LD, n, cols, k->pixel[r], channel);
+            dtp_postops_apply(&p->po, run->pd, run->ctx, tile, DTP_GEMM_TILE_LD, n, cols, k->pixel[r],
+                              channel);
         if (p->dst_dt == dnnl_tp_f32 && p->dst_x[2] == elem && p->dst_c != elem) {
             /* Channels are rows of dst. */
             p->f32->transpose((const char *)tile, DTP_GEMM_TILE_LD * elem, cols, n, dst, p->dst_c);

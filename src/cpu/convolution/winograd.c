@@ -221,7 +221,7 @@ static dnnl_tp_status_t winograd_pd_init(dtp_pd_t *pd) {
     p->dst_n = d->dst.strides[0], p->dst_h = d->dst.strides[2], p->dst_w = d->dst.strides[3];
     p->has_bias = has_bias;
     p->bia_0 = d->bia.offset0;
-    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, isa));
     p->tiled = !dtp_fused_init(&p->fused, &p->po, false, false);
     if (p->tiled) memset(&p->fused, 0, sizeof p->fused);
     plan(p, pd);

@@ -62,7 +62,7 @@ static void finish(const wino_run_t *run, float *x, int64_t row, int64_t ld, int
                 &(dtp_eltwise_args_t){x, x, ld, ld, columns, cols, p->fused.act_alpha, p->fused.act_beta, 0});
             continue;
         }
-        dtp_postops_apply(&p->po, run->ctx, x, ld, columns, cols, pixel, c0);
+        dtp_postops_apply(&p->po, run->pd, run->ctx, x, ld, columns, cols, pixel, c0);
         for (int64_t j = 0; j < columns; ++j) memcpy(to + j * p->dst_w, x + j * ld, (size_t)cols * sizeof *x);
     }
 }

@@ -174,7 +174,7 @@ static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
     DTP_DISPATCH(plan->phases > 0, UNSUPPORTED_SHAPE);
     DTP_TRY(image_md(&src, &d->src, type));
     DTP_TRY(image_md(&dst, &d->dst, dnnl_tp_f32));
-    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, isa));
     plan->finishes = !(lies(&d->dst, dnnl_tp_f32) || (pairs && lies(&d->dst, dnnl_tp_bf16))) ||
                      !dtp_fused_init(&p->fused, &p->po, true, false) || p->fused.has_add ||
                      (p->fused.act && d->dst.data_type != dnnl_tp_f32);

@@ -25,7 +25,7 @@ static dnnl_tp_status_t deconvolution_ref_pd_init(dtp_pd_t *pd) {
     for (int i = 0; i < DTP_CONV_NARGS; ++i)
         if (!dtp_md_is_zero(mds[i]) && dtp_md_is_any(mds[i])) dtp_md_make_plain(mds[i]);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
-    return dtp_postops_init(pd->plan, pd, DTP_CONV_DST, &d->dst, 0);
+    return dtp_postops_init(pd->plan, pd, DTP_CONV_DST, 0);
 }
 
 /* The place of src whose element k of the kernel is at x of dst; -1: none. */
@@ -81,7 +81,7 @@ static void deconvolution_ref_range(void *arg, int slot, int64_t begin, int64_t 
             x += dtp_load(d->bia.data_type, j->ctx->ptr[DTP_CONV_BIA], dtp_md_offset(&d->bia, &pos[1]));
         if (po->len) {
             float y = (float)x;
-            dtp_postops_apply(po, j->ctx, &y, 1, 1, 1, l / d->dst.dims[last], pos[last]);
+            dtp_postops_apply(po, j->pd, j->ctx, &y, 1, 1, 1, l / d->dst.dims[last], pos[last]);
             x = (double)y;
         }
         dtp_store(d->dst.data_type, j->ctx->ptr[DTP_CONV_DST], dtp_md_offset(&d->dst, pos), x);

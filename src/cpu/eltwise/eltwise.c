@@ -71,7 +71,7 @@ static dnnl_tp_status_t eltwise_init(dtp_pd_t *pd) {
     DTP_DISPATCH(d->alg != dnnl_tp_eltwise_round || st == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_ELTWISE_DST, &d->dst, isa));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_ELTWISE_DST, isa));
     plan->fn = dtp_vops_eltwise(plan->po.vops, d->alg);
     DTP_DISPATCH(plan->fn, UNSUPPORTED_ALG);
     plan->alpha = d->alpha;
@@ -117,7 +117,7 @@ static void eltwise_direct(void *arg, int slot, int64_t begin, int64_t end) {
     for (int64_t i = first; i < last; i += step) {
         int64_t n = dtp_min64(step, last - i);
         eltwise_run(plan, x + i, y + i, n, j->stream);
-        if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->ctx, y + i, n, 0);
+        if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->pd, j->ctx, y + i, n, 0);
     }
 }
 
@@ -139,7 +139,7 @@ static void eltwise_tiles(void *arg, int slot, int64_t begin, int64_t end) {
         else if (d->src.data_type == dnnl_tp_f32) x = (const float *)(const void *)src + d->src.offset0 + i;
         else v->load[d->src.data_type](tile, src + (d->src.offset0 + i) * ssize, n, 1);
         eltwise_run(plan, x, tile, n, DTP_MEM_NEAR);
-        if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->ctx, tile, n, i);
+        if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->pd, j->ctx, tile, n, i);
         if (plan->linear) v->store[d->dst.data_type](dst + (d->dst.offset0 + i) * dsize, tile, n, 1);
         else dtp_rows_store(v, &d->dst, dst, i, n, tile);
     }

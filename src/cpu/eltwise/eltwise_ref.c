@@ -38,7 +38,7 @@ static dnnl_tp_status_t eltwise_ref_pd_init(dtp_pd_t *pd) {
     DTP_DISPATCH(d->alg != dnnl_tp_eltwise_round || st == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_ELTWISE_DST, &d->dst, 0));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_ELTWISE_DST, 0));
     plan->n = dtp_md_nelems(&d->dst);
     return dnnl_tp_success;
 }
@@ -52,7 +52,7 @@ static void eltwise_ref_elements(void *arg, int slot, int64_t begin, int64_t end
         double s = dtp_load(d->src.data_type, j->ctx->ptr[DTP_ELTWISE_SRC], dtp_md_offset_linear(&d->src, i));
         double v = eltwise_ref_value(d->alg, s, (double)d->alpha, (double)d->beta);
         float y = (float)v;
-        if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->ctx, &y, 1, i), v = (double)y;
+        if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->pd, j->ctx, &y, 1, i), v = (double)y;
         dtp_store(d->dst.data_type, j->ctx->ptr[DTP_ELTWISE_DST], dtp_md_offset_linear(&d->dst, i), v);
     }
 }

@@ -179,15 +179,15 @@ static void product_touch_b(const void *arg, int64_t batch, float *b, int64_t n0
                             int64_t k);
 
 dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_product_geometry_t *geo,
-                                  const dtp_md_t *dst, const dtp_ukr_set_t *ukr, unsigned isa) {
+                                  const dtp_ukr_set_t *ukr, unsigned isa) {
     p->vops = dtp_vops(isa);
     p->src_bytes = (int64_t)dtp_type_size(geo->src_dt);
     p->wei_bytes = (int64_t)dtp_type_size(geo->wei_dt);
     p->dst_dt = geo->dst_dt;
     p->bia_dt = geo->has_bias ? geo->bia_dt : dnnl_tp_f32;
     DTP_DISPATCH(p->vops->store[p->dst_dt] && p->vops->load[p->bia_dt], UNSUPPORTED_DATA_TYPE);
-    if (geo->dst_channels) DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_PRODUCT_DST, dst, isa));
-    else DTP_TRY(dtp_postops_init(&p->po, pd, DTP_PRODUCT_DST, dst, isa));
+    if (geo->dst_channels) DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_PRODUCT_DST, isa));
+    else DTP_TRY(dtp_postops_init(&p->po, pd, DTP_PRODUCT_DST, isa));
     DTP_TRY(dtp_product_scales_init(&p->scales, pd, &geo->dims, p->vops));
     DTP_DISPATCH(!(p->scales.in_wei && geo->panel), UNSUPPORTED_SCALES);
     const int step = elems_per_step(geo->src_dt);
@@ -234,11 +234,12 @@ dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_prod
 typedef struct {
     const dtp_product_t *p;
     const dtp_product_shape_t *s;
+    const dtp_pd_t *pd;
     const dtp_exec_ctx_t *ctx;
 } product_run_t;
 
 static const dtp_md_t *product_dst(const product_run_t *run) {
-    return run->ctx->md ? run->ctx->md[DTP_PRODUCT_DST] : run->p->po.dst;
+    return dtp_pd_arg_md(run->pd, run->ctx->md, DTP_PRODUCT_DST);
 }
 
 static void product_touch_a(const void *arg, int64_t batch, float *a, int64_t ld, int64_t m0, int64_t rows,
@@ -290,7 +291,7 @@ static void product_finish(const void *arg, int64_t batch, float *tile, int64_t 
             }
         }
     }
-    if (p->po.len) dtp_postops_apply(&p->po, run->ctx, tile, ld, rows, cols, dst_row0, col0);
+    if (p->po.len) dtp_postops_apply(&p->po, run->pd, run->ctx, tile, ld, rows, cols, dst_row0, col0);
     if (p->scales.any)
         dtp_product_scale_dst(&p->scales, run->ctx, product_dst(run), tile, ld, dst_row0, rows, col0, cols);
     const int64_t bytes = (int64_t)dtp_type_size(p->dst_dt);
@@ -326,7 +327,7 @@ void dtp_product_execute(const dtp_product_t *p, const dtp_pd_t *pd, const dtp_e
         now.gemm.way = DTP_GEMM_TILES;
         s = &now;
     }
-    const product_run_t run = {p, s, ctx};
+    const product_run_t run = {p, s, pd, ctx};
     dtp_gemm_run(&s->gemm, &q, ctx->par, ctx->scratch ? ctx->scratch + pd->scratch_shared : NULL,
                  pd->scratch_per_slot, product_finish, &run);
 }

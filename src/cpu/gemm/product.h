@@ -68,7 +68,7 @@ void dtp_product_operands(dtp_product_geometry_t *geo, const dtp_md_t *src, cons
                           const dtp_md_t *bia, const dtp_md_t *dst);
 /* For pd_init, after layouts are resolved: chooses, compiles the chain, books scratch. */
 dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_product_geometry_t *geo,
-                                  const dtp_md_t *dst, const dtp_ukr_set_t *ukr, unsigned isa);
+                                  const dtp_ukr_set_t *ukr, unsigned isa);
 /* geo: the sizes of this execution, NULL when the pd has none at run time. */
 void dtp_product_execute(const dtp_product_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx,
                          const dtp_product_geometry_t *geo);

@@ -63,7 +63,7 @@ dnnl_tp_status_t dtp_product_ref_init(dtp_product_ref_t *p, dtp_pd_t *pd, dtp_md
     }
     p->vops = dtp_vops(pd->engine->isa);
     dtp_pd_book(pd, 0, ref_scratch(p));
-    return dtp_postops_init(&p->po, pd, DTP_PRODUCT_REF_DST, dst, 0);
+    return dtp_postops_init(&p->po, pd, DTP_PRODUCT_REF_DST, 0);
 }
 
 /* ---- Execution --------------------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ static void ref_finish(const run_t *r, int64_t row0, int64_t rows, int64_t col0,
         }
         for (int64_t n = 0; n < cols && p->po.len; ++n) tile[i * ld + n] = (float)y[n];
     }
-    if (p->po.len) dtp_postops_apply(&p->po, r->ctx, tile, ld, rows, cols, row0, col0);
+    if (p->po.len) dtp_postops_apply(&p->po, r->pd, r->ctx, tile, ld, rows, cols, row0, col0);
     for (int64_t i = 0; i < rows; ++i) {
         double *y = c + i * ld;
         const int64_t index = (row0 + i) * j->n + col0;

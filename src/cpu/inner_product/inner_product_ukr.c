@@ -127,7 +127,7 @@ dnnl_tp_status_t dtp_inner_product_ukr_pd_init(dtp_pd_t *pd, const dtp_ukr_set_t
     geo.src_m = d->src.strides[0];
     geo.wei_n = d->wei.strides[0];
     if (geo.has_bias) geo.bia_n = geo.n == 1 ? 1 : d->bia.strides[0];
-    return dtp_product_init(pd->plan, pd, &geo, &d->dst, ukr, isa);
+    return dtp_product_init(pd->plan, pd, &geo, ukr, isa);
 }
 
 dnnl_tp_status_t dtp_inner_product_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {

@@ -42,7 +42,7 @@ static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd) {
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_quant_init_common(&plan->src_scale, &plan->dst_scale, pd));
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_LNORM_DST, &d->dst, isa));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_LNORM_DST, isa));
     int last = d->src.ndims - 1;
     plan->kernel = DTP_BY_ISA(isa, dtp_lnorm_rows, NULL);
     plan->n = d->src.dims[last];
@@ -116,7 +116,7 @@ static void layer_norm_direct(void *arg, int slot, int64_t begin, int64_t end) {
         plan->kernel(&a);
         int64_t n = a.rows * plan->n;
         if (j->src_scale != 1.f) plan->po.vops->scale_shift(a.y, n, j->src_scale, 0.f);
-        dtp_postops_apply(&plan->po, j->ctx, a.y, plan->n, a.rows, plan->n, r, 0);
+        dtp_postops_apply(&plan->po, j->pd, j->ctx, a.y, plan->n, a.rows, plan->n, r, 0);
         if (j->dst_scale != 1.f) plan->po.vops->scale_shift(a.y, n, 1.f / j->dst_scale, 0.f);
         a.x += n, a.y += n;
         if (a.mean) a.mean += a.rows;
@@ -156,7 +156,7 @@ static void layer_norm_tiles(void *arg, int slot, int64_t begin, int64_t end) {
             if (a.var) dtp_rows_store(v, &d->stat, ptr[DTP_LNORM_VARIANCE], r, rows, var);
         }
         if (j->src_scale != 1.f) v->scale_shift(tile, n, j->src_scale, 0.f);
-        dtp_postops_apply(&plan->po, j->ctx, tile, plan->n, rows, plan->n, r, 0);
+        dtp_postops_apply(&plan->po, j->pd, j->ctx, tile, plan->n, rows, plan->n, r, 0);
         if (j->dst_scale != 1.f) v->scale_shift(tile, n, 1.f / j->dst_scale, 0.f);
         dtp_rows_store(v, &d->dst, ptr[DTP_LNORM_DST], r * plan->n, n, tile);
     }

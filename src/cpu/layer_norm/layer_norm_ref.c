@@ -22,7 +22,7 @@ static dnnl_tp_status_t layer_norm_ref_pd_init(dtp_pd_t *pd) {
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_quant_init_common(&plan->src_scale, &plan->dst_scale, pd));
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_LNORM_DST, &d->dst, 0));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_LNORM_DST, 0));
     plan->n = d->src.dims[d->src.ndims - 1];
     plan->rows = plan->n ? dtp_md_nelems(&d->src) / plan->n : 0;
     return dnnl_tp_success;
@@ -69,7 +69,7 @@ static void layer_norm_ref_rows(void *arg, int slot, int64_t begin, int64_t end)
             if (!dtp_md_is_zero(&d->scale)) y *= dtp_load(d->scale.data_type, ptr[DTP_LNORM_SCALE], i);
             if (!dtp_md_is_zero(&d->shift)) y += dtp_load(d->shift.data_type, ptr[DTP_LNORM_SHIFT], i);
             float f = (float)(y * src_scale);
-            dtp_postops_apply(&plan->po, j->ctx, &f, 1, 1, 1, r, i);
+            dtp_postops_apply(&plan->po, j->pd, j->ctx, &f, 1, 1, 1, r, i);
             dtp_store(d->dst.data_type, ptr[DTP_LNORM_DST], dtp_md_offset_linear(&d->dst, r * n + i),
                       (double)f / dst_scale);
         }

@@ -68,7 +68,7 @@ dnnl_tp_status_t dtp_matmul_ukr_pd_init(dtp_pd_t *pd, const dtp_ukr_set_t *ukr, 
     DTP_DISPATCH(!(d->wei.inner_nblks && dtp_md_has_runtime(&d->wei)), UNSUPPORTED_RUNTIME_DIMS);
     dtp_product_geometry_t geo = {0};
     matmul_geometry(&geo, &d->src, &d->wei, &d->bia, &d->dst);
-    return dtp_product_init(pd->plan, pd, &geo, &d->dst, ukr, isa);
+    return dtp_product_init(pd->plan, pd, &geo, ukr, isa);
 }
 
 dnnl_tp_status_t dtp_matmul_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {

@@ -58,7 +58,8 @@ static void pool_planes(void *arg, int slot, int64_t begin, int64_t end) {
             i += a.planes - 1;
         }
         p->kernels->plane(&a);
-        if (p->po.len) dtp_postops_apply(&p->po, j->ctx, a.dst, a.ld_dst, wh->out, ww->out, i * wh->out, 0);
+        if (p->po.len)
+            dtp_postops_apply(&p->po, j->pd, j->ctx, a.dst, a.ld_dst, wh->out, ww->out, i * wh->out, 0);
         if (!p->dst_direct) dtp_rows_store(p->po.vops, &d->dst, ptr[DTP_POOLING_DST], i * out, out, tile);
         if (p->taps)
             dtp_rows_store(p->po.vops, &d->workspace, ptr[DTP_POOLING_WORKSPACE], i * out, out, a.tap);
@@ -82,7 +83,8 @@ static void pool_whole(void *arg, int slot, int64_t begin, int64_t end) {
                                               .n = p->w[2].in,
                                               .maximum = p->maximum});
         for (int64_t i = 0; i < count && p->po.len; ++i)
-            dtp_postops_apply(&p->po, j->ctx, dst + dtp_pool_at(&p->dst, n, c + i), 1, 1, 1, begin + i, 0);
+            dtp_postops_apply(&p->po, j->pd, j->ctx, dst + dtp_pool_at(&p->dst, n, c + i), 1, 1, 1, begin + i,
+                              0);
         begin += count;
     }
 }

@@ -40,7 +40,7 @@ static dnnl_tp_status_t pooling_ref_pd_init(dtp_pd_t *pd) {
     plan_t *plan = pd->plan;
     DTP_DISPATCH(dtp_vops_takes(d->src.data_type) && dtp_vops_takes(d->dst.data_type), UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_pooling_check(pd));
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_POOLING_DST, &d->dst, 0));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_POOLING_DST, 0));
     dtp_pooling_windows(d, plan->w);
     plan->volume = 1;
     for (int i = 0; i < d->spatial; ++i) plan->volume *= d->kernel[i];
@@ -115,7 +115,7 @@ static void pooling_ref_range(void *arg, int slot, int64_t begin, int64_t end) {
         const int64_t at = dtp_md_offset(&d->dst, pos);
         if (plan->po.len) {
             float y = (float)x;
-            dtp_postops_apply(&plan->po, j->ctx, &y, 1, 1, 1, l / d->dst.dims[last], pos[last]);
+            dtp_postops_apply(&plan->po, j->pd, j->ctx, &y, 1, 1, 1, l / d->dst.dims[last], pos[last]);
             x = y;
         }
         dtp_store(d->dst.data_type, j->ctx->ptr[DTP_POOLING_DST], at, x);

@@ -134,7 +134,7 @@ static void pool_rows(void *arg, int slot, int64_t begin, int64_t end) {
                 .least = p->least,
                 .exact = p->exact});
             if (p->po.len)
-                dtp_postops_apply(&p->po, j->ctx, (float *)(void *)y, ld, p->w[2].out, u.channels,
+                dtp_postops_apply(&p->po, j->pd, j->ctx, (float *)(void *)y, ld, p->w[2].out, u.channels,
                                   ((u.n * wd->out + u.od) * wh->out + oh) * p->w[2].out, u.c);
             if (!p->dst_direct) pool_put(p, &u, p->ddt, dst, oh, (const float *)(const void *)tile);
             if (p->taps && !p->tap_direct)
@@ -194,7 +194,7 @@ static void pool_gather(void *arg, int slot, int64_t begin, int64_t end) {
                                           .maximum = p->maximum,
                                           .least = p->least,
                                           .exact = p->exact});
-        if (p->po.len) dtp_postops_apply(&p->po, j->ctx, y, u.channels, 1, u.channels, n, c);
+        if (p->po.len) dtp_postops_apply(&p->po, j->pd, j->ctx, y, u.channels, 1, u.channels, n, c);
         if (!p->dst_direct) pool_put(p, &u, p->ddt, dst, 0, tile);
     }
 }

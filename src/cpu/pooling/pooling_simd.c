@@ -118,7 +118,7 @@ static int64_t pool_band(const dtp_pool_plan_t *p, int threads) {
 static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     dtp_pool_plan_t *p = pd->plan;
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
-    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_POOLING_DST, &d->dst, isa));
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_POOLING_DST, isa));
     const bool adjacent = pool_run_length(&p->dst, p->c) > 1 || p->c == 1;
     const int64_t columns = p->w[0].in * p->w[1].in * p->w[2].in;
     if (p->sdt == dnnl_tp_bf16 && p->ddt == dnnl_tp_bf16 && adjacent && !p->po.len &&
@@ -185,7 +185,7 @@ static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     dtp_pool_plan_t *p = pd->plan;
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
     for (int i = 0; i < DTP_POOLING_DIMS; ++i) DTP_DISPATCH(!pool_may_be_empty(&p->w[i]), UNSUPPORTED_SHAPE);
-    DTP_TRY(dtp_postops_init(&p->po, pd, DTP_POOLING_DST, &d->dst, isa));
+    DTP_TRY(dtp_postops_init(&p->po, pd, DTP_POOLING_DST, isa));
     const bool even_src = dtp_md_is_plain(&d->src) && (p->src.s[2] == 1 || p->w[2].in == 1);
     const bool even_dst = dtp_md_is_plain(&d->dst) && (p->dst.s[2] == 1 || p->w[2].out == 1);
     p->src_direct = p->sdt == dnnl_tp_f32 && even_src;

@@ -56,13 +56,14 @@ static int postops_add_view(dtp_postops_t *po, const dtp_md_t *md, const dtp_md_
     return po->nviews++;
 }
 
-static dnnl_tp_status_t postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
-                                     int col_dim, unsigned isa) {
+static dnnl_tp_status_t postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, int col_dim,
+                                     unsigned isa) {
     dtp_post_ops_t *chain = pd->attr->post_ops;
+    const dtp_md_t *dst = pd->args[dst_arg].md;
     po->len = po->nviews = 0;
     po->dst_arg = dst_arg;
     po->col_dim = col_dim;
-    po->dst = dst;
+    po->one_col = dst->dims[col_dim] == 1;
     po->vops = dtp_vops(isa);
     DTP_DISPATCH(chain->len <= DTP_MAX_POST_OPS, UNSUPPORTED_POST_OPS);
     for (int i = 0; i < chain->len; ++i) {
@@ -86,14 +87,12 @@ static dnnl_tp_status_t postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_ar
             DTP_DISPATCH(e->src1.ndims == dst->ndims, UNSUPPORTED_POST_OPS);
             postops_resolve_any(&e->src1, dst);
             s->dt = e->src1.data_type;
-            s->md = &e->src1;
             s->arg = pd->post_op_arg + 2 * i;
             s->view = postops_add_view(po, &e->src1, dst);
             if (e->alg == dnnl_tp_binary_select) {
                 DTP_DISPATCH(e->src2.ndims == dst->ndims && e->src2.data_type == dnnl_tp_s8,
                              UNSUPPORTED_DATA_TYPE);
                 postops_resolve_any(&e->src2, dst);
-                s->md2 = &e->src2;
                 s->arg2 = pd->post_op_arg + 2 * i + 1;
                 DTP_DISPATCH(po->nviews < DTP_PO_MAX_VIEWS, UNSUPPORTED_POST_OPS);
                 s->view2 = postops_add_view(po, &e->src2, dst);
@@ -103,7 +102,6 @@ static dnnl_tp_status_t postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_ar
         case dnnl_tp_prelu:
             s->binary = dtp_vops_binary(po->vops, DTP_ALG_prelu);
             s->dt = dnnl_tp_f32;
-            s->md = &e->src1;
             s->arg = pd->post_op_arg + 2 * i;
             s->view = postops_add_view(po, &e->src1, dst);
             break;
@@ -124,14 +122,12 @@ static dnnl_tp_status_t postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_ar
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
-                                  unsigned isa) {
-    return postops_init(po, pd, dst_arg, dst, dst->ndims - 1, isa);
+dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, unsigned isa) {
+    return postops_init(po, pd, dst_arg, pd->args[dst_arg].md->ndims - 1, isa);
 }
 
-dnnl_tp_status_t dtp_postops_init_channels(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
-                                           unsigned isa) {
-    return postops_init(po, pd, dst_arg, dst, 1, isa);
+dnnl_tp_status_t dtp_postops_init_channels(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, unsigned isa) {
+    return postops_init(po, pd, dst_arg, 1, isa);
 }
 
 bool dtp_postops_only_eltwise(const dtp_postops_t *po) {
@@ -155,8 +151,7 @@ dtp_po_simple_t dtp_postops_simple(const dtp_postops_t *po, int i) {
     const dtp_po_view_t *v = &po->view[s->view];
     if (v->dynamic || v->blocked || v->nd > 1) return r;
     /* One column is addressed by any column stride. */
-    bool cols = v->col_stride == 1 || po->dst->dims[po->col_dim] == 1;
-    if (!cols) return r;
+    if (v->col_stride != 1 && !po->one_col) return r;
     r.row_stride = v->nd ? v->stride[0] : 0;
     r.offset0 = v->offset0;
     if (s->kind == dnnl_tp_binary && s->alg == dnnl_tp_binary_add)
@@ -179,25 +174,28 @@ typedef struct {
     int64_t offset; /* of the row's first element, plain layouts */
 } po_reader_t;
 
-static const dtp_md_t *po_md(const dtp_exec_ctx_t *ctx, const dtp_md_t *md, int arg) {
-    return ctx->md && ctx->md[arg] ? ctx->md[arg] : md;
-}
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+    float *tile;
+    int64_t ld, rows, cols, row0, col0;
+} po_tile_t;
 
 /* room: used when the view depends on run-time dims. */
-static void po_reader_start(po_reader_t *r, dtp_po_view_t *room, const dtp_postops_t *po,
-                            const dtp_exec_ctx_t *ctx, int view, const dtp_md_t *md, int arg,
-                            dnnl_tp_data_type_t dt, int64_t row) {
+static void po_reader_start(po_reader_t *r, dtp_po_view_t *room, const dtp_postops_t *po, const po_tile_t *t,
+                            int view, int arg, dnnl_tp_data_type_t dt) {
+    int64_t row = t->row0;
     r->v = &po->view[view];
-    r->dst = po->dst;
+    r->dst = t->pd->args[po->dst_arg].md;
     r->col_dim = po->col_dim;
-    r->md = md ? md : po->dst;
+    r->md = t->pd->args[arg].md;
     if (r->v->dynamic) {
-        r->dst = po_md(ctx, po->dst, po->dst_arg);
-        r->md = po_md(ctx, r->md, arg);
+        r->dst = dtp_pd_arg_md(t->pd, t->ctx->md, po->dst_arg);
+        r->md = dtp_pd_arg_md(t->pd, t->ctx->md, arg);
         postops_view(room, r->md, r->dst, r->col_dim);
         r->v = room;
     }
-    r->base = ctx->ptr[arg];
+    r->base = t->ctx->ptr[arg];
     r->load = po->vops->load[dt];
     r->f32 = dt == dnnl_tp_f32;
     r->size = (int64_t)dtp_type_size(dt);
@@ -262,16 +260,10 @@ static const float *po_reader_tile(const po_reader_t *r, int64_t col, int64_t *l
     return (const float *)(const void *)r->base + r->offset + col * r->v->col_stride;
 }
 
-typedef struct {
-    float *tile;
-    int64_t ld, rows, cols, row0, col0;
-} po_tile_t;
-
-static void po_binary(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, const dtp_po_step_t *s,
-                      const po_tile_t *t) {
+static void po_binary(const dtp_postops_t *po, const dtp_po_step_t *s, const po_tile_t *t) {
     po_reader_t r, c;
     dtp_po_view_t room_r, room_c;
-    po_reader_start(&r, &room_r, po, ctx, s->view, s->md, s->arg, s->dt, t->row0);
+    po_reader_start(&r, &room_r, po, t, s->view, s->arg, s->dt);
     dtp_binary_args_t a = {.x0 = t->tile, .y = t->tile, .ld0 = t->ld, .ldy = t->ld, .cs0 = 1};
     bool select = s->view2 >= 0;
     if (!select && po_reader_direct(&r)) {
@@ -282,7 +274,7 @@ static void po_binary(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, const 
         s->binary(&a);
         return;
     }
-    if (select) po_reader_start(&c, &room_c, po, ctx, s->view2, s->md2, s->arg2, dnnl_tp_s8, t->row0);
+    if (select) po_reader_start(&c, &room_c, po, t, s->view2, s->arg2, dnnl_tp_s8);
     float x1[PO_CHUNK], cond[PO_CHUNK];
     for (int64_t i = 0; i < t->rows; ++i) {
         for (int64_t j = 0; j < t->cols; j += PO_CHUNK) {
@@ -298,11 +290,10 @@ static void po_binary(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, const 
     }
 }
 
-static void po_sum(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, const dtp_po_step_t *s,
-                   const po_tile_t *t) {
+static void po_sum(const dtp_postops_t *po, const dtp_po_step_t *s, const po_tile_t *t) {
     po_reader_t r;
     dtp_po_view_t room;
-    po_reader_start(&r, &room, po, ctx, s->view, NULL, s->arg, s->dt, t->row0);
+    po_reader_start(&r, &room, po, t, s->view, s->arg, s->dt);
     if (po_reader_direct(&r) && (r.v->col_stride == 1 || t->cols == 1)) {
         int64_t ld;
         const float *y = po_reader_tile(&r, t->col0, &ld);
@@ -321,9 +312,9 @@ static void po_sum(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, const dtp
     }
 }
 
-void dtp_postops_apply(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float *tile, int64_t ld,
-                       int64_t rows, int64_t cols, int64_t row0, int64_t col0) {
-    po_tile_t t = {tile, ld, rows, cols, row0, col0};
+void dtp_postops_apply(const dtp_postops_t *po, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, float *tile,
+                       int64_t ld, int64_t rows, int64_t cols, int64_t row0, int64_t col0) {
+    const po_tile_t t = {pd, ctx, tile, ld, rows, cols, row0, col0};
     if (rows <= 0 || cols <= 0) return;
     for (int i = 0; i < po->len; ++i) {
         const dtp_po_step_t *s = &po->step[i];
@@ -338,21 +329,21 @@ void dtp_postops_apply(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float
                                     .beta = s->beta};
             s->eltwise(&a);
         } else if (s->binary) {
-            po_binary(po, ctx, s, &t);
+            po_binary(po, s, &t);
         } else {
-            po_sum(po, ctx, s, &t);
+            po_sum(po, s, &t);
         }
     }
 }
 
-void dtp_postops_apply_linear(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float *x, int64_t n,
-                              int64_t index0) {
-    const dtp_md_t *dst = po_md(ctx, po->dst, po->dst_arg);
+void dtp_postops_apply_linear(const dtp_postops_t *po, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx,
+                              float *x, int64_t n, int64_t index0) {
+    const dtp_md_t *dst = dtp_pd_arg_md(pd, ctx->md, po->dst_arg);
     int64_t cols = dst->dims[dst->ndims - 1];
     while (n > 0) {
         int64_t row = index0 / cols, col = index0 % cols, rows = 1, take = dtp_min64(n, cols - col);
         if (take == cols) rows = n / cols;
-        dtp_postops_apply(po, ctx, x, take, rows, take, row, col);
+        dtp_postops_apply(po, pd, ctx, x, take, rows, take, row, col);
         x += rows * take;
         n -= rows * take;
         index0 += rows * take;

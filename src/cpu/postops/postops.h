@@ -35,8 +35,7 @@ typedef struct {
     int arg, arg2;           /* dense index of src1 and src2 (select); of dst for sum */
     dtp_eltwise_fn_t eltwise;
     dtp_binary_fn_t binary;
-    const dtp_md_t *md, *md2; /* src1 and src2, owned by pd->attr; NULL for sum: dst's */
-    int view, view2;          /* index into dtp_postops_t.view, -1 = none */
+    int view, view2; /* index into dtp_postops_t.view, -1 = none */
 } dtp_po_step_t;
 
 #define DTP_PO_MAX_VIEWS (DTP_MAX_POST_OPS + 4)
@@ -46,31 +45,29 @@ typedef struct dtp_postops {
     int nviews;
     int dst_arg; /* dense index of the destination */
     int col_dim; /* dim of dst that the columns are */
+    bool one_col;
     const dtp_vops_t *vops;
-    const dtp_md_t *dst; /* pd's resolved destination */
     dtp_po_step_t step[DTP_MAX_POST_OPS];
     dtp_po_view_t view[DTP_PO_MAX_VIEWS];
 } dtp_postops_t;
 
-/* Compiles pd->attr's chain for the destination with dense index dst_arg and resolved descriptor dst (both
- * live in pd). Resolves `any` of src1 and src2 in pd->attr: at most one dim other than 1 -> plain, otherwise
- * dst's layout where the dims are dst's, otherwise plain. Unimplemented with a reason for what it cannot
- * serve. isa: DTP_ISA_* bits to use. */
-dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
-                                  unsigned isa);
+/* Compiles pd->attr's chain for the destination with dense index dst_arg, whose layout is resolved. Resolves
+ * `any` of src1 and src2 in pd->attr: at most one dim other than 1 -> plain, otherwise dst's layout where
+ * the dims are dst's, otherwise plain. Unimplemented with a reason for what it cannot serve. isa: DTP_ISA_*
+ * bits to use. */
+dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, unsigned isa);
 /* The same where columns are dim 1, the channels, and rows all other dims in their order. For
  * dtp_postops_apply; dtp_postops_apply_linear is not for this. */
-dnnl_tp_status_t dtp_postops_init_channels(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
-                                           unsigned isa);
+dnnl_tp_status_t dtp_postops_init_channels(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, unsigned isa);
 
-/* Applies the chain to tile[i * ld + j], rows row0 + i, cols col0 + j of dst; i < rows, j < cols. The old dst
- * (sum) is read from ctx->ptr[dst_arg], so the tile is stored afterwards. */
-void dtp_postops_apply(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float *tile, int64_t ld,
-                       int64_t rows, int64_t cols, int64_t row0, int64_t col0);
+/* Applies the chain, which is of pd's plan, to tile[i * ld + j], rows row0 + i, cols col0 + j of dst;
+ * i < rows, j < cols. The old dst (sum) is read from ctx->ptr[dst_arg], so the tile is stored afterwards. */
+void dtp_postops_apply(const dtp_postops_t *po, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, float *tile,
+                       int64_t ld, int64_t rows, int64_t cols, int64_t row0, int64_t col0);
 
 /* The same for a run of elements: x[i] is the element of dst with row-major logical index index0 + i. */
-void dtp_postops_apply_linear(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float *x, int64_t n,
-                              int64_t index0);
+void dtp_postops_apply_linear(const dtp_postops_t *po, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx,
+                              float *x, int64_t n, int64_t index0);
 
 /* True when no tensor is read: the tile may then be dst itself. (A binary source may be dst's own memory.) */
 bool dtp_postops_only_eltwise(const dtp_postops_t *po);

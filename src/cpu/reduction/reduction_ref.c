@@ -17,8 +17,7 @@ typedef struct {
 static dnnl_tp_status_t ref_reduction_pd_init(dtp_pd_t *pd) {
     ref_reduction_plan_t *plan = pd->plan;
     DTP_TRY(dtp_reduction_check(pd));
-    return dtp_postops_init(&plan->po, pd, DTP_REDUCTION_DST, &((const dtp_reduction_desc_t *)pd->op)->dst,
-                            0);
+    return dtp_postops_init(&plan->po, pd, DTP_REDUCTION_DST, 0);
 }
 
 typedef struct {
@@ -63,7 +62,7 @@ static void ref_reduction_range(void *arg, int slot, int64_t begin, int64_t end)
             }
         }
         float y = dtp_reduction_finish(op, acc, e->count);
-        if (plan->po.len > 0) dtp_postops_apply_linear(&plan->po, e->ctx, &y, 1, l);
+        if (plan->po.len > 0) dtp_postops_apply_linear(&plan->po, e->pd, e->ctx, &y, 1, l);
         dtp_store(dst->data_type, e->ctx->ptr[DTP_REDUCTION_DST], dtp_md_offset(dst, at), (double)y);
     }
 }

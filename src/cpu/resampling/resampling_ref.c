@@ -21,7 +21,7 @@ static dnnl_tp_status_t resampling_ref_pd_init(dtp_pd_t *pd) {
     const dtp_resampling_desc_t *d = (const dtp_resampling_desc_t *)pd->op;
     DTP_DISPATCH(dtp_vops_takes(d->src.data_type) && dtp_vops_takes(d->dst.data_type), UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_resampling_check(pd));
-    return dtp_postops_init(pd->plan, pd, DTP_RESAMPLING_DST, &d->dst, 0);
+    return dtp_postops_init(pd->plan, pd, DTP_RESAMPLING_DST, 0);
 }
 
 static double linear(const dtp_resampling_desc_t *d, const void *src, const int64_t *pos) {
@@ -63,7 +63,7 @@ static void resampling_ref_range(void *arg, int slot, int64_t begin, int64_t end
         double x = d->alg == dnnl_tp_resampling_nearest ? nearest(d, src, pos) : linear(d, src, pos);
         if (po->len) {
             float y = (float)x;
-            dtp_postops_apply(po, j->ctx, &y, 1, 1, 1, l / d->dst.dims[last], pos[last]);
+            dtp_postops_apply(po, j->pd, j->ctx, &y, 1, 1, 1, l / d->dst.dims[last], pos[last]);
             x = (double)y;
         }
         dtp_store(d->dst.data_type, j->ctx->ptr[DTP_RESAMPLING_DST], dtp_md_offset(&d->dst, pos), x);

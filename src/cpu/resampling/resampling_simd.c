@@ -171,8 +171,8 @@ static dnnl_tp_status_t simd_pd_init(dtp_pd_t *pd) {
     p->blocks = dtp_div_up(p->c, p->block);
     const bool even_src = !p->planes || p->src.s[COLUMNS] == 1 || in == 1,
                even_dst = !p->planes || p->dst.s[COLUMNS] == 1 || out == 1;
-    DTP_TRY(p->planes ? dtp_postops_init(&p->po, pd, DTP_RESAMPLING_DST, &d->dst, isa)
-                      : dtp_postops_init_channels(&p->po, pd, DTP_RESAMPLING_DST, &d->dst, isa));
+    DTP_TRY(p->planes ? dtp_postops_init(&p->po, pd, DTP_RESAMPLING_DST, isa)
+                      : dtp_postops_init_channels(&p->po, pd, DTP_RESAMPLING_DST, isa));
     const dtp_po_step_t *first = &p->po.step[0];
     if (p->po.len == 1 && first->kind == dnnl_tp_sum && first->dt == dnnl_tp_f32 && p->ddt == dnnl_tp_f32 &&
         first->zero_point == 0.f && !p->planes) {
@@ -325,9 +325,9 @@ static void finish_row(const run_t *run, float *y, char *dst, int64_t line, int6
     const simd_plan_t *p = run->pd->plan;
     const int64_t w = p->dst.s[COLUMNS], size = (int64_t)dtp_type_size(p->ddt);
     const int64_t ld = p->dst_direct ? w : p->block;
-    if (p->po.len && p->planes) dtp_postops_apply(&p->po, run->ctx, y, out, 1, out, line, 0);
+    if (p->po.len && p->planes) dtp_postops_apply(&p->po, run->pd, run->ctx, y, out, 1, out, line, 0);
     else if (p->po.len)
-        dtp_postops_apply(&p->po, run->ctx, y, ld, out, channels, line * p->out[COLUMNS] + x0, c0);
+        dtp_postops_apply(&p->po, run->pd, run->ctx, y, ld, out, channels, line * p->out[COLUMNS] + x0, c0);
     if (p->dst_direct) return;
     const dtp_store_fn_t store = p->vops->store[p->ddt];
     if (p->planes) store(dst, y, out, w);

@@ -40,7 +40,7 @@ static dnnl_tp_status_t softmax_init(dtp_pd_t *pd) {
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_quant_init_common(&plan->src_scale, &plan->dst_scale, pd));
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_SOFTMAX_DST, &d->dst, isa));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_SOFTMAX_DST, isa));
     plan->rows_kernel = DTP_BY_ISA(isa, dtp_softmax_rows, NULL);
     plan->cols_kernel = DTP_BY_ISA(isa, dtp_softmax_cols, NULL);
     plan->log = d->alg == dnnl_tp_softmax_log;
@@ -81,7 +81,7 @@ typedef struct {
 static void softmax_finish(const job_t *j, float *x, int64_t index, int64_t n) {
     const plan_t *plan = j->pd->plan;
     if (j->src_scale != 1.f) plan->po.vops->scale_shift(x, n, j->src_scale, 0.f);
-    if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->ctx, x, n, index);
+    if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->pd, j->ctx, x, n, index);
     if (j->dst_scale != 1.f) plan->po.vops->scale_shift(x, n, 1.f / j->dst_scale, 0.f);
 }
 

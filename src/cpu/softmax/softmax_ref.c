@@ -23,7 +23,7 @@ static dnnl_tp_status_t softmax_ref_pd_init(dtp_pd_t *pd) {
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_quant_init_common(&plan->src_scale, &plan->dst_scale, pd));
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_SOFTMAX_DST, &d->dst, 0));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_SOFTMAX_DST, 0));
     plan->n = d->src.dims[d->axis];
     plan->inner = 1;
     for (int i = d->axis + 1; i < d->src.ndims; ++i) plan->inner *= d->src.dims[i];
@@ -59,7 +59,7 @@ static void softmax_ref_lines(void *arg, int slot, int64_t begin, int64_t end) {
             int64_t k = at + i * plan->inner;
             double x = dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, k)) - max;
             float y = (float)((log_form ? x - log(sum) : exp(x) / sum) * src_scale);
-            dtp_postops_apply_linear(&plan->po, j->ctx, &y, 1, k);
+            dtp_postops_apply_linear(&plan->po, j->pd, j->ctx, &y, 1, k);
             dtp_store(d->dst.data_type, dst, dtp_md_offset_linear(&d->dst, k), (double)y / dst_scale);
         }
     }

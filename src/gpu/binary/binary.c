@@ -79,7 +79,7 @@ static dnnl_tp_status_t binary_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
     dtp_gpu_bind(&a.src1, ctx, DTP_BINARY_SRC1, &d->src1);
     if (plan->nsrc > 2) dtp_gpu_bind(&a.src2, ctx, DTP_BINARY_SRC2, &d->src2);
     dtp_gpu_bind(&a.dst, ctx, DTP_BINARY_DST, &d->dst);
-    dtp_gpu_post_ops_bind(&a.chain, &plan->po, ctx);
+    dtp_gpu_post_ops_bind(&a.chain, &plan->po, pd, ctx);
     const uintptr_t all = (uintptr_t)a.src0.data | (uintptr_t)a.src1.data | (uintptr_t)a.dst.data;
     const bool vec = plan->vec && all % VECTOR_BYTES == 0;
     return dtp_gpu_launch_threads(ctx, vec ? plan->vec : plan->any,

@@ -28,7 +28,6 @@ static dtp_gpu_step_t *add_tensor(dtp_gpu_post_ops_t *po, dtp_gpu_step_kind_t ki
     dtp_gpu_step_t *step = add_step(po, kind, function);
     step->type = (uint8_t)md->data_type;
     po->arg[po->chain.len - 1] = arg;
-    po->md[po->chain.len - 1] = md;
     po->chain.tensors = 1;
     return step;
 }
@@ -71,14 +70,14 @@ static dnnl_tp_status_t add_post_op(dtp_gpu_post_ops_t *po, dtp_pd_t *pd, int i,
     }
 }
 
-/* Walks the tensors of a chain together: of po, or a copy. */
-static dnnl_tp_status_t walk(dtp_gpu_post_ops_t *po, dtp_gpu_chain_t *chain, const dtp_md_t *dst,
-                             const dtp_gpu_order_t *order) {
+/* Walks the tensors of a chain together: of po, or a copy. md: of an execution, or NULL. */
+static dnnl_tp_status_t walk(dtp_gpu_post_ops_t *po, dtp_gpu_chain_t *chain, const dtp_pd_t *pd,
+                             const dtp_md_t *const *md, const dtp_md_t *dst, const dtp_gpu_order_t *order) {
     int64_t stride[DTP_GPU_STEPS][DTP_GPU_DIMS];
     dtp_gpu_operand_t operand[DTP_GPU_STEPS];
     int n = 0;
     for (int i = 0; i < chain->len; ++i)
-        if (po->arg[i] >= 0) operand[n++] = (dtp_gpu_operand_t){po->md[i], stride[i]};
+        if (po->arg[i] >= 0) operand[n++] = (dtp_gpu_operand_t){dtp_pd_arg_md(pd, md, po->arg[i]), stride[i]};
     DTP_TRY(dtp_gpu_walk(&chain->dims, dst, order, operand, n));
     po->has_runs = true;
     for (int i = 0; i < chain->len; ++i) {
@@ -97,28 +96,29 @@ static dnnl_tp_status_t walk(dtp_gpu_post_ops_t *po, dtp_gpu_chain_t *chain, con
 dnnl_tp_status_t dtp_gpu_post_ops_init(dtp_gpu_post_ops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
                                        const dtp_gpu_order_t *order) {
     for (int i = 0; i < pd->attr->post_ops->len; ++i) DTP_TRY(add_post_op(po, pd, i, dst_arg, dst));
-    return pd->has_runtime ? dnnl_tp_success : walk(po, &po->chain, dst, order);
+    return pd->has_runtime ? dnnl_tp_success : walk(po, &po->chain, pd, NULL, dst, order);
 }
 
 dnnl_tp_status_t dtp_gpu_post_ops_actual(dtp_gpu_post_ops_t *to, dtp_gpu_chain_t *chain,
-                                         const dtp_gpu_post_ops_t *po, const dtp_md_t *const *md,
-                                         const dtp_md_t *dst, const dtp_gpu_order_t *order) {
+                                         const dtp_gpu_post_ops_t *po, const dtp_pd_t *pd,
+                                         const dtp_md_t *const *md, const dtp_md_t *dst,
+                                         const dtp_gpu_order_t *order) {
     chain->len = po->chain.len;
     chain->tensors = po->chain.tensors;
     for (int i = 0; i < chain->len; ++i) {
         chain->step[i] = po->chain.step[i];
         to->arg[i] = po->arg[i];
-        to->md[i] = po->arg[i] >= 0 ? md[po->arg[i]] : NULL;
     }
     to->has_runs = true;
-    return chain->tensors ? walk(to, chain, dst, order) : dnnl_tp_success;
+    return chain->tensors ? walk(to, chain, pd, md, dst, order) : dnnl_tp_success;
 }
 
-void dtp_gpu_post_ops_bind(dtp_gpu_chain_t *chain, const dtp_gpu_post_ops_t *po, const dtp_exec_ctx_t *ctx) {
+void dtp_gpu_post_ops_bind(dtp_gpu_chain_t *chain, const dtp_gpu_post_ops_t *po, const dtp_pd_t *pd,
+                           const dtp_exec_ctx_t *ctx) {
     for (int i = 0; i < chain->len; ++i) {
         if (po->arg[i] < 0) continue;
         dtp_gpu_step_t *step = &chain->step[i];
-        step->data = dtp_gpu_data(ctx, po->arg[i], po->md[i]);
+        step->data = dtp_gpu_data(ctx, po->arg[i], dtp_pd_arg_md(pd, ctx->md, po->arg[i]));
         step->aligned =
             step->aligned &&
             dtp_gpu_is_aligned(step->data, DTP_GPU_RUN * dtp_type_size((dnnl_tp_data_type_t)step->type));

@@ -9,8 +9,7 @@
 
 typedef struct {
     dtp_gpu_chain_t chain;
-    int arg[DTP_GPU_STEPS];            /* dense index of a step's tensor; -1: it has none */
-    const dtp_md_t *md[DTP_GPU_STEPS]; /* owned by pd, or of the execution */
+    int arg[DTP_GPU_STEPS]; /* dense index of a step's tensor; -1: it has none */
     bool has_runs; /* every tensor of the chain has runs of DTP_GPU_MAX_RUN elements (dtp_gpu_has_runs) */
 } dtp_gpu_post_ops_t;
 
@@ -28,10 +27,12 @@ dnnl_tp_status_t dtp_gpu_post_ops_init(dtp_gpu_post_ops_t *po, dtp_pd_t *pd, int
  * is left alone. md: of the execution, by dense index; dst: the actual one; order: of the kernel's linear index, used where the chain reads
  * tensors. */
 dnnl_tp_status_t dtp_gpu_post_ops_actual(dtp_gpu_post_ops_t *to, dtp_gpu_chain_t *chain,
-                                         const dtp_gpu_post_ops_t *po, const dtp_md_t *const *md,
-                                         const dtp_md_t *dst, const dtp_gpu_order_t *order);
+                                         const dtp_gpu_post_ops_t *po, const dtp_pd_t *pd,
+                                         const dtp_md_t *const *md, const dtp_md_t *dst,
+                                         const dtp_gpu_order_t *order);
 /* Writes the pointers of an execution into a copy of po->chain. */
-void dtp_gpu_post_ops_bind(dtp_gpu_chain_t *chain, const dtp_gpu_post_ops_t *po, const dtp_exec_ctx_t *ctx);
+void dtp_gpu_post_ops_bind(dtp_gpu_chain_t *chain, const dtp_gpu_post_ops_t *po, const dtp_pd_t *pd,
+                           const dtp_exec_ctx_t *ctx);
 
 /* Types that kernels read as f32: f32, bf16, f16, s32, s8, u8. */
 static inline bool dtp_gpu_takes(dnnl_tp_data_type_t dt) { return dt >= dnnl_tp_f16 && dt <= dnnl_tp_u8; }

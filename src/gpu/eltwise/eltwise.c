@@ -67,7 +67,7 @@ static dnnl_tp_status_t eltwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     dtp_gpu_eltwise_args_t a = {plan->dims, plan->src, plan->dst, plan->po.chain};
     dtp_gpu_bind(&a.src, ctx, DTP_ELTWISE_SRC, &d->src);
     dtp_gpu_bind(&a.dst, ctx, DTP_ELTWISE_DST, &d->dst);
-    dtp_gpu_post_ops_bind(&a.chain, &plan->po, ctx);
+    dtp_gpu_post_ops_bind(&a.chain, &plan->po, pd, ctx);
     if (plan->vec && dtp_gpu_is_aligned(a.src.data, VECTOR_BYTES) &&
         dtp_gpu_is_aligned(a.dst.data, VECTOR_BYTES))
         return dtp_gpu_launch_threads(ctx, plan->vec, dtp_div_up(plan->dims.n, plan->vec_run), THREADS, &a);

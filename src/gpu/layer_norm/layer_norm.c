@@ -75,7 +75,7 @@ static dnnl_tp_status_t layer_norm_execute(const dtp_pd_t *pd, const dtp_exec_ct
     memcpy(a.stat_stride, plan->stat_stride, sizeof a.stat_stride);
     dtp_gpu_bind(&a.rows.src, ctx, DTP_LNORM_SRC, &d->src);
     dtp_gpu_bind(&a.rows.dst, ctx, DTP_LNORM_DST, &d->dst);
-    dtp_gpu_post_ops_bind(&a.chain, &plan->po, ctx);
+    dtp_gpu_post_ops_bind(&a.chain, &plan->po, pd, ctx);
     const bool held = plan->held && dtp_gpu_rows_are_aligned(&a.rows);
     return dtp_gpu_launch(ctx, held ? plan->held : plan->any, held ? &plan->held_shape : &plan->any_shape,
                           &a);

@@ -447,7 +447,7 @@ static dnnl_tp_status_t make_plan(dtp_gpu_product_t *made, const dtp_gpu_runtime
         order = order_of_dst(made, p->md[DST], first);
         used = &order;
     }
-    DTP_TRY(dtp_gpu_post_ops_actual(&made->post_ops, &made->args.post_ops, &plan->post_ops, ctx->md,
+    DTP_TRY(dtp_gpu_post_ops_actual(&made->post_ops, &made->args.post_ops, &plan->post_ops, pd, ctx->md,
                                     p->md[DST], used));
     init_rest(made, pd);
     const bool same = made->args.src.type == made->args.wei.type;
@@ -472,7 +472,7 @@ static void bind(dtp_matmul_args_t *a, const dtp_gpu_product_t *plan, const dtp_
     a->dst_wide =
         plan->dst_wide &&
         dtp_gpu_is_aligned(a->dst.p, DTP_MATMUL_COLUMNS * dtp_type_size((dnnl_tp_data_type_t)a->dst.type));
-    dtp_gpu_post_ops_bind(&a->post_ops, &plan->post_ops, ctx);
+    dtp_gpu_post_ops_bind(&a->post_ops, &plan->post_ops, pd, ctx);
 }
 
 /* a: the arguments of plan, which get their pointers. */

@@ -197,7 +197,7 @@ static dnnl_tp_status_t reduction_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     a.chunk = plan->chunk;
     dtp_gpu_bind(&a.src, ctx, DTP_REDUCTION_SRC, &d->src);
     dtp_gpu_bind(&a.dst, ctx, DTP_REDUCTION_DST, &d->dst);
-    dtp_gpu_post_ops_bind(&a.chain, &plan->po, ctx);
+    dtp_gpu_post_ops_bind(&a.chain, &plan->po, pd, ctx);
     if (plan->parts > 1) return reduce_parts(ctx, plan, &a);
     return dtp_gpu_launch(ctx, plan->one.kernel, &plan->one.shape, &a);
 }
