@@ -184,8 +184,8 @@ static void run(const case_t *c) {
 
 static void tails(void **state) {
     (void)state;
-    static const int64_t ms[] = {1, 2, 5, 6, 7, 8, 9, 13, 16, 17, 31}, ns[] = {1, 15, 16, 17, 48, 64, 65, 97},
-                         ks[] = {1, 2, 15, 16, 17, 67};
+    static const int64_t ms[] = {1, 2, 5, 6, 7, 8, 9, 13, 16, 17, 31, 47},
+                         ns[] = {1, 15, 16, 17, 48, 64, 65, 97}, ks[] = {1, 2, 15, 16, 17, 67};
     static const layout_t layouts[] = {ANY, PLAIN, TRANS, WIDE};
     const size_t nlayouts = operands == dnnl_tp_f32 ? sizeof layouts / sizeof *layouts : 2;
     for (size_t w = 0; w < nlayouts; ++w)

@@ -67,7 +67,7 @@ static void product(const dtp_ukr_set_t *set, dtp_gemm_a_t a_form, dtp_gemm_b_t 
 static void rows_and_forms(void **state) {
     (void)state;
     rng = test_rng(1);
-    static const int64_t ks[] = {7, 1024, 1030, 1500, MAX_K}, ns[] = {N, 112, 136, MAX_N};
+    static const int64_t ks[] = {7, 1024, 1030, 1500, MAX_K}, ns[] = {N, 112, 136, MAX_N, DTP_UKR_PANEL};
     enum { KS = sizeof ks / sizeof *ks, NS = sizeof ns / sizeof *ns, FEW = 13 };
     static const dtp_gemm_b_t forms[] = {DTP_GEMM_B_PACKED, DTP_GEMM_B_WIDE, DTP_GEMM_B_PLAIN};
     const dtp_ukr_set_t *set[SETS];
@@ -90,6 +90,31 @@ static void rows_and_forms(void **state) {
     free(a);
     free(b);
     free(want);
+    free(got);
+}
+
+/* Short sums of many rows: all column panels pass over some rows, then over the next ones; with one
+ * column panel a call takes many blocks of rows. A row has the bits that it has among few rows. */
+static void short_sums(void **state) {
+    (void)state;
+    enum { ROWS = 3001, PART = 29, COLS = 136, STEPS = 64 };
+    rng = test_rng(3);
+    static const int64_t ks[] = {1, 16, 27, STEPS}, ns[] = {7, 16, 40, 96, COLS};
+    const dtp_ukr_set_t *set[SETS];
+    const int count = sets(set);
+    float *a = values(ROWS * STEPS), *b = values(STEPS * COLS), *got = values(ROWS * COLS), part[PART * COLS];
+    for (int i = 0; i < count; ++i)
+        for (size_t t = 0; t < sizeof ks / sizeof *ks * (sizeof ns / sizeof *ns); ++t) {
+            const int64_t k = ks[t % 4], n = ns[t / 4];
+            product(set[i], DTP_GEMM_A_DIRECT, DTP_GEMM_B_PACKED, ROWS, n, k, a, b, got);
+            for (int64_t r = 0; r < ROWS; r += PART) {
+                const int64_t rows = dtp_min64(PART, ROWS - r);
+                product(set[i], DTP_GEMM_A_DIRECT, DTP_GEMM_B_PACKED, rows, n, k, a + r * k, b, part);
+                assert_memory_equal(got + r * n, part, sizeof *got * (size_t)(rows * n));
+            }
+        }
+    free(a);
+    free(b);
     free(got);
 }
 
@@ -208,6 +233,56 @@ static void splits(void **state) {
             }
 }
 
+/* 3 x 3, channels last; ic, oc: of a group. */
+static dtp_conv_direct_t plan_of(const dtp_ukr_set_t *set, int threads, int64_t groups, int64_t ic,
+                                 int64_t oc, int64_t size) {
+    struct dnnl_tp_engine engine = {.l2_bytes = 1 << 20};
+    const dtp_window_t one = {.in = 1, .out = 1, .kernel = 1, .stride = 1, .step = 1};
+    const dtp_window_t w = {.in = size, .out = size, .kernel = 3, .stride = 1, .step = 1, .pad = 1};
+    dtp_conv_direct_t p = {.ukr = set,
+                           .f32 = set,
+                           .elem = 4,
+                           .win = {one, w, w},
+                           .images = 1,
+                           .groups = groups,
+                           .ic = ic,
+                           .oc = oc,
+                           .steps = ic,
+                           .blocks = 1,
+                           .block_k = ic,
+                           .src_g = 4 * ic,
+                           .dst_g = 4 * oc,
+                           .dst_dt = dnnl_tp_f32,
+                           .dst_c = 4,
+                           .dst_p = DTP_UKR_PANEL_BYTES,
+                           .dst_x = {0, 4 * size * groups * oc, 4 * groups * oc}};
+    dtp_pd_t pd = {.engine = &engine, .num_threads = threads};
+    dtp_conv_direct_plan(&p, &pd);
+    return p;
+}
+
+/* Convolutions that take long have more units on several threads. These come from parts of the
+ * column panels, since every chunk of lines reads all weights again; one thread gets no more chunks
+ * than its second-level cache asks for. */
+static void long_convolutions(void **state) {
+    (void)state;
+    static const struct { int64_t channels, size; } shapes[] = {{512, 7}, {512, 14}, {1024, 14}, {256, 28}};
+    const dtp_ukr_set_t *set[SETS];
+    const int n = sets(set);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
+        for (int v = 0; v < n; ++v)
+            for (int threads = 1; threads <= 8; threads *= 2) {
+                const int64_t c = shapes[i].channels, size = shapes[i].size;
+                const dtp_conv_direct_t p = plan_of(set[v], threads, 1, c, c, size);
+                const int64_t least = dtp_div_up(size, dtp_max64(p.max_rows * p.row_chunks / size, 1)),
+                              strips = dtp_div_up(p.npanels, p.nv);
+                const double ns = (double)p.unit_ns * (double)p.units;
+                if (threads == 1) assert_true(p.line_chunks == least && p.panel_parts == 1);
+                else assert_true(p.line_chunks <= 2 * least || p.panel_parts == strips);
+                if (threads > 1) assert_true((double)p.units >= ns / 1e6 || p.line_chunks == size);
+            }
+}
+
 /* Grouped 3 x 3 convolutions, channels last: where groups share lines, or pairs of lines, no two threads have a pixel in
  * common if there is a chunk of lines for each; every unit is met once. */
 static void groups_of_a_pixel(void **state) {
@@ -219,7 +294,6 @@ static void groups_of_a_pixel(void **state) {
         {4, 34, 34, 28, true},  {4, 6, 28, 56, true},  {4, 68, 68, 14, false}, {32, 4, 4, 56, true},
         {2, 64, 64, 28, false}, {2, 64, 48, 28, true}, {4, 34, 34, 3, false},  {2, 256, 200, 14, false},
     };
-    struct dnnl_tp_engine engine = {.l2_bytes = 1 << 20};
     const dtp_ukr_set_t *set[SETS];
     const int n = sets(set);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
@@ -227,28 +301,7 @@ static void groups_of_a_pixel(void **state) {
             for (int threads = 2; threads <= 14; ++threads) {
                 const int64_t ic = shapes[i].ic, oc = shapes[i].oc, size = shapes[i].size,
                               groups = shapes[i].groups;
-                const dtp_window_t one = {.in = 1, .out = 1, .kernel = 1, .stride = 1, .step = 1};
-                const dtp_window_t w = {
-                    .in = size, .out = size, .kernel = 3, .stride = 1, .step = 1, .pad = 1};
-                dtp_conv_direct_t p = {.ukr = set[v],
-                                       .f32 = set[v],
-                                       .elem = 4,
-                                       .win = {one, w, w},
-                                       .images = 1,
-                                       .groups = groups,
-                                       .ic = ic,
-                                       .oc = oc,
-                                       .steps = ic,
-                                       .blocks = 1,
-                                       .block_k = ic,
-                                       .src_g = 4 * ic,
-                                       .dst_g = 4 * oc,
-                                       .dst_dt = dnnl_tp_f32,
-                                       .dst_c = 4,
-                                       .dst_p = DTP_UKR_PANEL_BYTES,
-                                       .dst_x = {0, 4 * size * groups * oc, 4 * groups * oc}};
-                dtp_pd_t pd = {.engine = &engine, .num_threads = threads};
-                dtp_conv_direct_plan(&p, &pd);
+                const dtp_conv_direct_t p = plan_of(set[v], threads, groups, ic, oc, size);
                 if (threads == 2) assert_int_equal(p.groups_inside, shapes[i].inside);
                 assert_int_equal(p.units, groups * p.line_chunks * p.row_chunks * p.panel_parts);
                 const int64_t chunks = p.line_chunks * p.row_chunks;
@@ -273,7 +326,11 @@ static void groups_of_a_pixel(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_and_forms), cmocka_unit_test(errors),
-                                       cmocka_unit_test(splits), cmocka_unit_test(groups_of_a_pixel)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_and_forms),
+                                       cmocka_unit_test(errors),
+                                       cmocka_unit_test(splits),
+                                       cmocka_unit_test(short_sums),
+                                       cmocka_unit_test(long_convolutions),
+                                       cmocka_unit_test(groups_of_a_pixel)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

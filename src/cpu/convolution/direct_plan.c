@@ -12,7 +12,7 @@ enum {
     TILE_ROWS = 256,  /* where sums go through a tile */
     SHARE_ROWS = 96,  /* fewer pixels for a thread: the column panels are split */
     ALONE_NS = 2000,  /* not worth a second thread */
-    UNIT_NS = 1000000 /* a run that is cancelled waits no longer */
+    UNIT_NS = 1000000 /* a thread of several is not kept longer */
 };
 
 /* Passes as dtp_gemm_pass has them, in whole elements of the kernel; blocks of many channels are split for that. */
@@ -50,6 +50,25 @@ static bool groups_share_lines(const dtp_conv_direct_t *p) {
     return p->groups > 1 && p->dst_g < p->dst_x[2] && (p->dst_g % PAIR || p->src_g % PAIR);
 }
 
+static int64_t round_up(double x) { return (int64_t)x + ((double)(int64_t)x < x); }
+
+/* More units, most_units if the sizes allow it. Parts of the column panels read src again, if it has
+ * several chunks; chunks of lines read the weights again. The cheaper split comes first. */
+static void split_long_units(dtp_conv_direct_t *p, double most_units, double src, double wei, int64_t strips,
+                             int64_t lines) {
+    const double chunks = (double)(p->row_chunks * p->line_chunks);
+    double more = most_units / (chunks * (double)(p->groups * p->panel_parts));
+    if (more <= 1) return;
+    /* A multiple of the parts there are: the shares of the threads stay even. */
+    const int64_t most = strips / p->panel_parts, times = more < (double)most ? round_up(more) : most;
+    const double added = (double)(p->panel_parts * (times - 1));
+    if (!p->groups_inside && times > 1 && (chunks == 1 || src * added <= wei * chunks * (more - 1))) {
+        p->panel_parts *= times;
+        more /= (double)times;
+    }
+    if (more > 1) p->line_chunks = dtp_min64(p->line_chunks * round_up(more), lines);
+}
+
 static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
     const int threads = pd->num_threads;
     const dtp_window_t *w = p->win;
@@ -58,17 +77,16 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
     const double ns = 2. * (double)pixels * (double)(p->npanels * dtp_conv_panel(p) * p->groups) * k /
                           p->ukr->flops_per_ns +
                       (double)pixels + 1;
+    const double src = (double)p->images * w[0].in * w[1].in * w[2].in * (double)p->steps,
+                 wei = k * (double)p->oc;
     const int64_t strips = dtp_div_up(p->npanels, p->nv);
     p->panel_parts = 1;
     p->groups_inside = false;
     p->row_chunks = dtp_div_up(w[2].out, p->max_rows);
     const int64_t line_rows = dtp_div_up(w[2].out, p->row_chunks);
     p->line_chunks = dtp_div_up(lines, dtp_max64(p->max_rows / line_rows, 1));
-    const double most_units = ns / UNIT_NS;
     if (threads > 1 && ns >= ALONE_NS) {
         /* Weights, or src, are read once by each thread: what is larger is split, but no tile gets too few rows. */
-        const double src = (double)p->images * w[0].in * w[1].in * w[2].in * (double)p->steps,
-                     wei = k * (double)p->oc;
         const bool by_panels = strips > 1 && (wei > src || pixels < SHARE_ROWS * (int64_t)threads);
         /* Threads that each took a group would write to the same lines of every pixel: they share the pixels, if
          * the weights, which each of them then reads, are no larger than src. */
@@ -90,11 +108,7 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
         }
     }
     p->panel_parts = dtp_min64(p->panel_parts, dtp_max64(strips, 1));
-    const int64_t units = p->groups * p->row_chunks * p->line_chunks * p->panel_parts;
-    if ((double)units < most_units) {
-        const int64_t more = (int64_t)(most_units / (double)units) + 1;
-        p->line_chunks = dtp_min64(p->line_chunks * more, lines);
-    }
+    if (threads > 1) split_long_units(p, ns / UNIT_NS, src, wei, strips, lines);
     p->units = p->groups * p->row_chunks * p->line_chunks * p->panel_parts;
     const double unit_ns = ns / (double)dtp_max64(p->units, 1);
     p->unit_ns = unit_ns < 1e9 ? (int64_t)unit_ns + 1 : (int64_t)1e9;

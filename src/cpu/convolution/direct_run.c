@@ -276,7 +276,8 @@ static void conv_units(void *arg, int slot, int64_t begin, int64_t end) {
     k.row_c = k.row_a + p->max_rows;
     k.pixel = k.row_c + p->max_rows;
     const int64_t lines = p->images * p->win[0].out * p->win[1].out, width = p->win[2].out;
-    const double strip_ns = (double)p->unit_ns * (double)p->nv * (double)p->panel_parts / (double)p->npanels;
+    const double pass_ns = (double)p->unit_ns * (double)p->nv * (double)p->panel_parts /
+                           (double)(p->npanels * dtp_max64(p->passes, 1));
     double unseen = 0;
     for (int64_t u = begin; u < end; ++u) {
         const dtp_conv_unit_t at = dtp_conv_unit(p, u);
@@ -294,8 +295,9 @@ static void conv_units(void *arg, int slot, int64_t begin, int64_t end) {
             next = dtp_min64(s + p->nv, p1);
             if (p1 - next > 0 && p1 - next < p->nv - 1) next = s + dtp_div_up(p1 - s, 2);
             if (p->half_panel && next + 1 == p->npanels && next < p1) next = p1;
-            for (int64_t pass = 0; pass < p->passes; ++pass) strip_pass(&k, s, next, pass);
-            if (run->stop && (unseen += strip_ns) > LOOK_NS) {
+            for (int64_t pass = 0; pass < p->passes; ++pass) {
+                strip_pass(&k, s, next, pass);
+                if (DTP_LIKELY(!run->stop) || (unseen += pass_ns) <= LOOK_NS) continue;
                 unseen = 0;
                 if (dtp_share_over(run->stop)) return;
             }

@@ -18,9 +18,11 @@ enum {
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
     ONCE_BYTES = 16 << 10,    /* B that needs no prefetch: most of it stays in the first-level cache */
     B_PACK_BYTES = 384 << 10, /* packed B of a slot, or one strip */
-    ROW_UNITS = 4,            /* for each thread, where rows are split */
-    GROUP_BYTES = 8 << 20,    /* of packed B, which stay in the shared cache while */
-    GROUP_CHUNKS = 4          /* so many row chunks, or more, pass */
+    SHORT_BYTES =
+        32 << 10,          /* a strip of B and rows of A that stay in the first-level cache together, about */
+    ROW_UNITS = 4,         /* for each thread, where rows are split */
+    GROUP_BYTES = 8 << 20, /* of packed B, which stay in the shared cache while */
+    GROUP_CHUNKS = 4       /* so many row chunks, or more, pass */
 };
 
 const dtp_ukr_set_t *dtp_ukr_set(dnnl_tp_data_type_t a, dnnl_tp_data_type_t b, dnnl_tp_data_type_t sum,
@@ -96,15 +98,13 @@ static void gemm_plan_one_call(dtp_gemm_t *g) {
         return;
     const bool packed = g->b_form == DTP_GEMM_B_PACKED;
     const int cap = g->ukr->max_mr[g->nv];
-    const int64_t nblk = dtp_div_up(g->m, cap), mr = dtp_div_up(g->m, nblk), high = g->m - (mr - 1) * nblk;
-    g->one_call = g->ukr->tile[g->nv][mr];
+    const bool tall = packed && dtp_gemm_tall(g->ukr, g->nv, g->m);
+    const int64_t nblk = tall ? 1 : dtp_div_up(g->m, cap), mr = dtp_div_up(g->m, nblk),
+                  high = g->m - (mr - 1) * nblk;
+    g->one_call = tall ? g->ukr->tall[g->nv][mr] : g->ukr->tile[g->nv][mr];
     g->one_call_rows = high * mr;
     g->one_call_nrest = nblk - high;
     if (nblk > high) g->one_call_rest = g->ukr->tile[g->nv][mr - 1];
-    if (packed && dtp_gemm_tall(g->ukr, g->nv, g->m)) {
-        g->one_call = g->ukr->tall[g->nv][g->m];
-        g->one_call_rest = NULL;
-    }
     g->one_call_args = (dtp_ukr_args_t){.lda = g->sam,
                                         .ldc = g->scm,
                                         .ntap = 1,
@@ -212,6 +212,12 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     g->group_units = dtp_div_up(g->nunits, dtp_max64(g->groups, 1));
     g->groups = dtp_div_up(g->nunits, g->group_units);
     g->units = g->batches * g->groups * g->mchunks * g->group_units;
+    /* Short sums write more than they read: all strips of B, which stay in the second-level cache,
+     * pass over few rows, so that lines of C that lie side by side are written together. */
+    if (g->b_form == DTP_GEMM_B_PACKED && g->npanels > g->nv && !g->tiled &&
+        g->nv * kc_bytes * DTP_UKR_PANEL <= SHORT_BYTES &&
+        g->npanels * kc_bytes * DTP_UKR_PANEL <= g->l2_bytes / 4)
+        g->mc = dtp_min64(g->mc, dtp_max64(SHORT_BYTES / kc_bytes / cap, 2) * cap);
     const double unit_ns = ns / (double)g->units;
     g->unit_ns = unit_ns < 1e9 ? (int64_t)unit_ns + 1 : (int64_t)1e9;
     g->alone = g->num_threads < 2 || g->units < 2 || ns < ALONE_NS;
