@@ -69,6 +69,53 @@ static double *result_of(dnnl_tp_primitive_desc_t pd, int n, dnnl_tp_exec_arg_t 
     return y;
 }
 
+/* ---- Functions of elements ---------------------------------------------------------------------------- */
+
+static double function_of(int alg, double x, double a) {
+    switch (alg) {
+    case dnnl_tp_eltwise_mish: return x * tanh(log1p(exp(x)));
+    case dnnl_tp_eltwise_swish: return x / (1 + exp(-a * x));
+    case dnnl_tp_eltwise_gelu_tanh: return x / (1 + exp(-1.5957691216057308 * x * (1 + .044715 * x * x)));
+    case dnnl_tp_eltwise_soft_relu: return a * x > 40 ? x : log1p(exp(a * x)) / a;
+    default: return 1 / (1 + exp(-x));
+    }
+}
+
+/* Where an exponential or its inverse is no normal number any more, and the result is one. */
+static void functions_at_their_ends(void **state) {
+    (void)state;
+    enum { N = 1200 };
+    static const struct {
+        int alg;
+        double a;
+    } of[] = {{dnnl_tp_eltwise_mish, 0},         {dnnl_tp_eltwise_swish, 1},
+              {dnnl_tp_eltwise_swish, .125},     {dnnl_tp_eltwise_gelu_tanh, 0},
+              {dnnl_tp_eltwise_soft_relu, 1},    {dnnl_tp_eltwise_soft_relu, .0078125},
+              {dnnl_tp_eltwise_soft_relu, 2e37}, {dnnl_tp_eltwise_logistic, 0}};
+    const double least = ldexp(1, -126), relative = 4e-5;
+    const dtp_md_t md = layout(dnnl_tp_f32, 1, N, "ab");
+    for (size_t k = 0; k < sizeof of / sizeof *of; ++k) {
+        dnnl_tp_primitive_desc_t pd;
+        const double scale = of[k].a > 0 ? of[k].a : 1;
+        double x[N];
+        for (int i = 0; i < N; ++i) x[i] = (i - 1100) * .1 / scale;
+        if (of[k].alg == dnnl_tp_eltwise_gelu_tanh)
+            for (int i = 0; i < N; ++i) x[i] = (i - 1100) * .01;
+        CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, gpu, dnnl_tp_forward_inference,
+                                                               (dnnl_tp_alg_kind_t)of[k].alg, &md, &md,
+                                                               (float)of[k].a, 0, NULL));
+        dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_SRC, memory_of(&md, x)}, {DNNL_TP_ARG_DST, NULL}};
+        double *y = result_of(pd, 2, args, &md, dnnl_tp_success);
+        for (int i = 0; i < N; ++i) {
+            const double want = function_of(of[k].alg, x[i], (double)(float)of[k].a);
+            if (!(fabs(y[i] - want) <= (fabs(want) < least ? least : relative * fabs(want))))
+                fail_msg("function %d, alpha %g: %g becomes %g, not %g", of[k].alg, of[k].a, x[i], y[i],
+                         want);
+        }
+        free(y);
+    }
+}
+
 /* ---- Products ----------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -476,7 +523,8 @@ static void walks_beyond_32_bits(void **state) {
 int main(void) {
     alarm(300);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, gpu_setup, gpu_teardown)
-    const struct CMUnitTest tests[] = {TEST(products),
+    const struct CMUnitTest tests[] = {TEST(functions_at_their_ends),
+                                       TEST(products),
                                        TEST(tf32_rounds),
                                        TEST(softmax_far_below),
                                        TEST(ids_of_64_bits),

@@ -287,6 +287,35 @@ static void every_unary(void **state) {
         }
 }
 
+/* Where exp(x) or its inverse is no normal number of f64, and the result is one. */
+static void ends_of_f64(void **state) {
+    (void)state;
+    enum { N = 8000 };
+    static double x[N], y[N];
+    static const struct {
+        int alg;
+        float alpha;
+        f128_t (*f)(double, double, double);
+    } of[] = {{DTP_ALG_mish, 0, flt_mish},
+              {DTP_ALG_swish, 1, flt_swish},
+              {DTP_ALG_swish, .125f, flt_swish},
+              {DTP_ALG_soft_relu, 1, flt_soft_relu},
+              {DTP_ALG_soft_relu, 0x1p-20f, flt_soft_relu},
+              {DTP_ALG_logistic, 0, flt_logistic}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; ++k) {
+        const double alpha = (double)of[k].alpha;
+        for (int i = 0; i < N; ++i) x[i] = (i - 7600) * .1 / (alpha > 0 ? alpha : 1);
+        dtp_exact(0, dnnl_tp_f64)
+            ->eltwise[dtp_ew_unary(of[k].alg)](
+                &(dtp_eltwise_args_t){.x = x, .y = y, .rows = 1, .cols = N, .alpha = of[k].alpha});
+        for (int i = 0; i < N; ++i) {
+            const double want = (double)of[k].f(x[i], alpha, 0);
+            if (!(fabs(y[i] - want) <= (fabs(want) < DBL_MIN ? DBL_MIN : 1e-14 * fabs(want))))
+                fail_msg("function %d, alpha %g: %g becomes %g, not %g", of[k].alg, alpha, x[i], y[i], want);
+        }
+    }
+}
+
 static bool right_binary(int t, const char *got, const char *x, const char *y) {
     const dnnl_tp_data_type_t dt = binary[t].dt;
     int64_t z;
@@ -482,8 +511,9 @@ static void both_forms_agree(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_unary), cmocka_unit_test(every_binary),
-                                       cmocka_unit_test(edges), cmocka_unit_test(tables_are_whole),
-                                       cmocka_unit_test(both_forms_agree)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_unary),      cmocka_unit_test(ends_of_f64),
+        cmocka_unit_test(every_binary),     cmocka_unit_test(edges),
+        cmocka_unit_test(tables_are_whole), cmocka_unit_test(both_forms_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

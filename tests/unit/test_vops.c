@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "common/primitive/engine.h"
+#include "common/base/elementwise.h"
 #include "common/base/half.h"
 #include "cpu/simd/vops.h"
 #include "support/isas.h"
@@ -147,6 +148,93 @@ static void eltwise_accuracy(void **state) {
                        algs[t].b, worst, at);
             failures += worst > algs[t].ulp;
         }
+    assert_int_equal(failures, 0);
+}
+
+/* What the functions promise (vmath.h) over all exponents and both signs, and densely where exponentials leave the range.
+ * slope: units for each unit of the exponential's argument, which is rounded before. */
+static const struct {
+    int alg;
+    float a, b;
+    double ulp, slope;
+} promises[] = {
+    {dnnl_tp_eltwise_relu, .25f, 0.f, .5, 0},
+    {dnnl_tp_eltwise_tanh, 0.f, 0.f, 6, 0},
+    {dnnl_tp_eltwise_elu, 1.f, 0.f, 4, 0},
+    {dnnl_tp_eltwise_elu, 1e-3f, 0.f, 4, 0},
+    {dnnl_tp_eltwise_soft_relu, 1.f, 0.f, 6, 0},
+    {dnnl_tp_eltwise_soft_relu, .25f, 0.f, 6, 0},
+    {dnnl_tp_eltwise_soft_relu, -2.f, 0.f, 6, 0},
+    {dnnl_tp_eltwise_soft_relu, 1e-3f, 0.f, 6, 1},
+    {dnnl_tp_eltwise_soft_relu, 3e30f, 0.f, 6, 1},
+    {dnnl_tp_eltwise_soft_relu, -3e-30f, 0.f, 6, 1},
+    {dnnl_tp_eltwise_logistic, 0.f, 0.f, 6, 0},
+    {dnnl_tp_eltwise_exp, 0.f, 0.f, 4, 0},
+    {dnnl_tp_eltwise_gelu_tanh, 0.f, 0.f, 12, 4},
+    {dnnl_tp_eltwise_swish, 1.f, 0.f, 6, 0},
+    {dnnl_tp_eltwise_swish, -.5f, 0.f, 6, 0},
+    {dnnl_tp_eltwise_swish, 1.702f, 0.f, 6, 1},
+    {dnnl_tp_eltwise_swish, 1e-3f, 0.f, 6, 1},
+    {dnnl_tp_eltwise_swish, 3e-37f, 0.f, 6, 1},
+    {dnnl_tp_eltwise_swish, 1e20f, 0.f, 6, 1},
+    {dnnl_tp_eltwise_log, 0.f, 0.f, 4, 0},
+    {dnnl_tp_eltwise_gelu_erf, 0.f, 0.f, 8, 0},
+    {dnnl_tp_eltwise_mish, 0.f, 0.f, 6, 0},
+    {DTP_ALG_erf, 0.f, 0.f, 4, 0},
+};
+
+/* Results below all normal numbers keep the digits that there are. */
+static bool keeps_denormals(int alg) {
+    return alg == dnnl_tp_eltwise_relu || alg == dnnl_tp_eltwise_tanh || alg == dnnl_tp_eltwise_elu ||
+           alg == dnnl_tp_eltwise_exp || alg == DTP_ALG_erf;
+}
+
+/* The size of the argument of its exponential. */
+static double argument(int alg, double s, double a) {
+    if (alg == dnnl_tp_eltwise_gelu_tanh) return fabs(1.5957691216057308 * s * (1 + .044715 * s * s));
+    return fabs(a * s);
+}
+
+static void eltwise_promises(void **state) {
+    (void)state;
+    unsigned isa[TEST_ISAS];
+    const double least = ldexp(1, -126);
+    int ni = test_isas(isa), failures = 0;
+    for (size_t t = 0; t < sizeof promises / sizeof *promises; ++t) {
+        const int alg = promises[t].alg;
+        const double a = (double)promises[t].a, scale = alg >= dnnl_tp_eltwise_soft_relu && a != 0 ? a : 1;
+        /* Half: every exponent with 64 mantissas; the other half: alpha x from -200 to 200. */
+        for (int i = 0; i < N; ++i) {
+            const uint32_t low = i & 127 ? rnd() & 0x7fffffu : 0;
+            x_[i] = i < N / 2 ? dtp_bits_f32((uint32_t)(i >> 6) << 23 | low)
+                              : (float)((-200 + 400. * (i - N / 2) / (N / 2)) / scale);
+        }
+        for (int k = 0; k < ni; ++k) {
+            const dtp_eltwise_args_t e = {.x = x_,
+                                          .y = y_,
+                                          .ldx = N,
+                                          .ldy = N,
+                                          .rows = 1,
+                                          .cols = N,
+                                          .alpha = promises[t].a,
+                                          .beta = promises[t].b};
+            dtp_vops_eltwise(dtp_vops(isa[k]), alg)(&e);
+            double worst = 0, at = 0;
+            for (int i = 0; i < N; ++i) {
+                if (!isfinite(x_[i])) continue;
+                const double s = (double)x_[i], got = (double)y_[i],
+                             want = alg == DTP_ALG_erf ? erf(s) : ref(alg, s, a, (double)promises[t].b);
+                double u = ulps(y_[i], want);
+                if (fabs(want) < least && !keeps_denormals(alg)) /* of the right sign, or 0 */
+                    u = fabs(got) <= least && got * want >= 0 ? 0 : 1e30;
+                const double rounded = promises[t].slope * fmin(argument(alg, s, a), 200);
+                if (u - rounded > worst) worst = u - rounded, at = s;
+            }
+            if (getenv("DNNL_TP_TEST_PRINT") || worst > promises[t].ulp)
+                printf("isa %u alg %d a %g: %.2f ulp at %.9g\n", isa[k], alg, a, worst, at);
+            failures += worst > promises[t].ulp;
+        }
+    }
     assert_int_equal(failures, 0);
 }
 
@@ -343,9 +431,9 @@ static void conversions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eltwise_accuracy), cmocka_unit_test(eltwise_special),
-        cmocka_unit_test(eltwise_tails),    cmocka_unit_test(binary_all),
-        cmocka_unit_test(conversions),
+        cmocka_unit_test(eltwise_accuracy), cmocka_unit_test(eltwise_promises),
+        cmocka_unit_test(eltwise_special),  cmocka_unit_test(eltwise_tails),
+        cmocka_unit_test(binary_all),       cmocka_unit_test(conversions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,10 +8,10 @@
 /* Limited to 0..1; NaN stays. */
 static inline double dtp_unit(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
 
-/* x / (1 + exp(u)), whose exponential never overflows. */
+/* x / (1 + exp(u)), also where exp(u) or its inverse is no normal number. */
 static inline double dtp_gate(double x, double u) {
-    const double e = exp(-fabs(u));
-    return (u > 0 ? x * e : x) / (1 + e);
+    const double e = exp(u > 80 ? -.5 * u : u);
+    return u > 80 ? x * e * e : x / (1 + e);
 }
 
 /* The larger and the smaller one; NaN where either is NaN. */

@@ -1,9 +1,12 @@
 /* Elementary functions on vectors of f32; include one of vec_*.h first.
  *
- * Every function takes any input: NaN stays NaN, infinities and denormals are as in libm. Errors stay below 4
- * units in the last place (tanh, logistic, swish, mish, soft_relu 6, gelu_erf 8, gelu_tanh 12), measured by
- * tests/unit/test_vops.c against double libm. Polynomials, rationals and the table are minimax fits of our
- * own (Lawson iterations, relative error). */
+ * Every function takes any input: NaN stays NaN, infinities are as in libm. Errors of results that are normal
+ * numbers stay below 4 units in the last place (tanh, logistic, swish, mish, soft_relu 6, gelu_erf 8, gelu_tanh
+ * 12), measured by tests/unit/test_vops.c against double libm over all exponents. What goes into an exponential
+ * is rounded before, which adds up to |alpha x| units to swish and soft_relu (none where alpha is a power of 2),
+ * and 4 times the size of its argument to gelu_tanh. Of results below 2^-126, exp, tanh, erf and elu
+ * keep the digits that there are, the others may be any number of the right sign below that, or 0.
+ * Polynomials, rationals and the table are minimax fits of our own (Lawson iterations, relative error). */
 #ifndef DTP_CPU_SIMD_VMATH_H
 #define DTP_CPU_SIMD_VMATH_H
 
@@ -62,14 +65,29 @@ V_INLINE vf v_expm1_neg(vf x) {
     vf s = v_scale2_near(v_set1(1.f), n);
     return v_fma(s, p, v_sub(s, v_set1(1.f)));
 }
-/* x / (1 + exp(u)); 0 where exp(u) leaves the range. */
-V_INLINE vf v_gate(vf x, vf u) {
+/* 1 / (1 + exp(u)), times x. Where exp(u) leaves the range, it is 0. */
+V_INLINE vf v_gate_near(vf x, vf u) {
     vm lanes;
     vf n, r = v_exp_split_until(u, &n, &lanes);
     return v_div(x, v_add(v_set1(1.f), v_scale2_until(v_exp_poly_quick(r), n, lanes)));
 }
-/* 1 / (1 + exp(-x)); results below 2^-127 are 0. */
-V_INLINE vf v_logistic(vf x) { return v_gate(v_set1(1.f), v_neg(x)); }
+/* 1 / (1 + exp(-x)) */
+V_INLINE vf v_logistic(vf x) { return v_gate_near(v_set1(1.f), v_neg(x)); }
+/* y, but x exp(-u) in the lanes of 80 <= u <= 180: exp(-u) may be no normal number there, though the product is one.
+ * Products below 2^-126 become 0. The lanes of u beyond 180 keep y, which is 0 or the NaN of an infinite x. */
+V_INLINE vf v_far_where(vf y, vf x, vf u) {
+    if (__builtin_expect(!v_any(v_lt(v_set1(80.f), u)), 1)) return y;
+    /* No lane raises an exception: what is not far computes 0, and the limits go before NaN. */
+    const vf v = v_max(v_min(u, v_set1(180.f)), v_set1(80.f)), n = v_round(v_mul(v, v_set1(1.44269504f)));
+    const vm far = v_eq(v, u);
+    vf z = v_mul(v_sel(far, x, v_zero()), v_set1(.0625f)), k = v_sub(v_set1(4.f), n); /* z 2^k */
+    z = v_div(z, v_exp_poly(v_exp_reduce(v, n)));
+    const vf least = v_scale2(v_set1(1.f), v_min(v_set1(127.f), v_sub(v_set1(-126.f), k)));
+    const vm normal = v_le(least, v_abs(z));
+    return v_sel(far, v_scale2(v_sel(normal, z, v_mul(z, v_zero())), k), y);
+}
+/* x / (1 + exp(u)) */
+V_INLINE vf v_gate(vf x, vf u) { return v_far_where(v_gate_near(x, u), x, u); }
 
 /* ---- Logarithms -------------------------------------------------------------------------------------- */
 
@@ -97,8 +115,12 @@ V_INLINE vf v_log1p01(vf u) {
                   -0.249541342f, 0.333299637f, -0.499999017f, 1.f);
     return v_mul(p, u);
 }
-/* log(1 + exp(x)) */
-V_INLINE vf v_softplus(vf x) { return v_add(v_max(v_zero(), x), v_log1p01(v_exp_neg(v_neg(v_abs(x))))); }
+/* log(1 + exp(a x)) / a */
+V_INLINE vf v_soft_relu(vf x, vf a, vf inverse_a) {
+    const vf u = v_mul(x, a), above = v_sel(v_lt(v_zero(), u), x, v_zero());
+    const vf y = v_fma(v_log1p01(v_exp_neg(v_neg(v_abs(u)))), inverse_a, above);
+    return v_far_where(y, inverse_a, v_neg(u));
+}
 /* x^b for x > 0 (or +0, +inf): log2 in two floats, then exp2. */
 V_INLINE vf v_pow_positive(vf x, vf b) {
     /* The logarithm of 0 would make inf - inf. */
@@ -156,7 +178,7 @@ V_INLINE vf v_swish(vf x, vf alpha) { return v_gate(x, v_neg(v_mul(x, alpha))); 
 /* x tanh(log(1 + exp(x))): with n = e^x (e^x + 2) it is x n / (n + 2). */
 V_INLINE vf v_mish(vf x) {
     vf e = v_exp_neg(v_min(v_set1(30.f), x)), n = v_mul(e, v_add(e, v_set1(2.f)));
-    return v_mul(x, v_div(n, v_add(n, v_set1(2.f))));
+    return v_far_where(v_mul(x, v_div(n, v_add(n, v_set1(2.f)))), x, v_neg(x));
 }
 /* |x| erfc(|x| / sqrt(2)) / 2, relative to its value also in the tail: gelu(x) = max(x, 0) - this. */
 V_INLINE vf v_gelu_erf_tail(vf x) {

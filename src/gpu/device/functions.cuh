@@ -13,7 +13,11 @@ template <class T> DTP_DEVICE T dtp_quotient(T x, T y) {
     return y == 0 ? T(0) : x / y;
 }
 template <> __device__ __forceinline__ float dtp_quotient(float x, float y) { return x / y; }
-template <class X, class T> DTP_DEVICE T dtp_gate(X x, T u) { return T(x) / (1 + exp(u)); }
+/* x / (1 + exp(u)), also where exp(u) or its inverse is no normal number. */
+template <class X, class T> DTP_DEVICE T dtp_gate(X x, T u) {
+    const T e = exp(u > 80 ? T(-.5) * u : u);
+    return u > 80 ? T(x) * e * e : T(x) / (1 + e);
+}
 
 /* dtp_table<f>::of, dtp_table2<f>::of: the expression of the table on values of T. */
 template <int F> struct dtp_table;
@@ -30,16 +34,23 @@ template <int F> struct dtp_table2;
 
 /* In f32: the table's, but where that needs the range or the digits of f64. */
 template <int F> struct dtp_unary_f32 : dtp_table<F> {};
-DTP_DEVICE float dtp_softplus(float x) { return fmaxf(x, 0.f) + log1pf(expf(-fabsf(x))); }
+/* log(1 + exp(a x)) / a */
+DTP_DEVICE float dtp_soft_relu(float x, float a) {
+    const float u = a * x;
+    if (u < -80.f) return dtp_gate(1 / a, -u);
+    return (u > 0.f ? x : 0.f) + log1pf(expf(-fabsf(u))) / a;
+}
 template <> struct dtp_unary_f32<DTP_EW_soft_relu> {
-    static __device__ __forceinline__ float of(float x, float a, float) { return dtp_softplus(a * x) / a; }
+    static __device__ __forceinline__ float of(float x, float a, float) { return dtp_soft_relu(x, a); }
 };
 template <> struct dtp_unary_f32<DTP_EW_mish> {
-    static __device__ __forceinline__ float of(float x, float, float) { return x * tanhf(dtp_softplus(x)); }
+    static __device__ __forceinline__ float of(float x, float, float) {
+        return x < -80.f ? dtp_gate(x, -x) : x * tanhf(dtp_soft_relu(x, 1.f));
+    }
 };
 template <> struct dtp_unary_f32<DTP_EW_gelu_tanh> {
     static __device__ __forceinline__ float of(float x, float, float) {
-        return x / (1 + expf(-1.5957691216057308f * x * (1 + 0.044715f * x * x)));
+        return dtp_gate(x, -1.5957691216057308f * x * (1 + 0.044715f * x * x));
     }
 };
 template <> struct dtp_unary_f32<DTP_EW_gelu_erf> {
