@@ -84,8 +84,7 @@ static void submits_run(void *arg) {
     submit_item(0);
     leave_behind();
 }
-static void fires_token(void *arg) {
-    (void)arg;
+static void fire_token(void) {
     dtp_resume_t resume = {NULL, NULL};
     dtp_lock(&token.lock);
     if (token.linked) {
@@ -94,7 +93,31 @@ static void fires_token(void *arg) {
     }
     dtp_unlock(&token.lock);
     dtp_resume(resume);
+}
+static void fires_token(void *arg) {
+    (void)arg;
+    fire_token();
     leave_behind();
+}
+
+/* A worker comes to that run behind an item, and leaves it, because the host wants to know which is which. Then the run may
+ * be ended, and the queue closed and freed, while the worker still looks whether it is over. */
+static void leave_and_ring(void) {
+    leave_and_close();
+    if (atomic_load_explicit(&left, memory_order_acquire)) return;
+    atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&worker_bell, 1);
+}
+static void submits_behind(void *arg) {
+    (void)arg;
+    submit_item(0);
+    submit_item(1);
+    leave_and_ring();
+}
+static void fires_and_closes(void *arg) {
+    (void)arg;
+    fire_token();
+    leave_and_ring();
 }
 
 /* ---- What is left is looked after by threads that wait for something else ----------------------------- */
@@ -199,18 +222,27 @@ static void given_up(void) {
     void (*const fns[])(void *) = {holder, hasty_passer_by};
     nobody_comes(fns);
 }
+static void is_run_with_token(dtp_submission_t *item) {
+    memset(&token, 0, sizeof token);
+    token.linked = token.sleeper.has_token = true;
+    token.share = (dtp_share_t){.stop = &token.stop, .sleeper = &token.sleeper};
+    item->whole_run = true;
+    item->share = &token.share;
+    item->run = token_run;
+}
 static void cancelled_run(void) {
     void (*const fns[])(void *) = {submits_run, holds_until_ended, fires_token};
     setup(fns, 3, 1);
     left = 3;
     rec->workers = NULL;
     rec->form_s = true;
-    memset(&token, 0, sizeof token);
-    token.linked = token.sleeper.has_token = true;
-    token.share = (dtp_share_t){.stop = &token.stop, .sleeper = &token.sleeper};
-    items[0]->base.whole_run = true;
-    items[0]->base.share = &token.share;
-    items[0]->base.run = token_run;
+    is_run_with_token(&items[0]->base);
+}
+static void published_again(void) {
+    void (*const fns[])(void *) = {submits_behind, fires_and_closes, worker};
+    setup(fns, 3, 2);
+    is_run_with_token(&items[1]->base);
+    items[1]->base.cookie = &token;
 }
 static void two_queues(void (*const fns[])(void *), int n, int n_items) {
     setup(fns, n, n_items);
@@ -263,6 +295,11 @@ int main(int argc, char **argv) {
          .end = end,
          .preemptions = 2,
          .reach = {"the run had a ticket", "the run ended without a ticket"}},
+        {.name = "a run that a worker leaves is cancelled",
+         .setup = published_again,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"the run had a ticket", "the run ended without a ticket", "the worker ran pending work"}},
         {.name = "orphaned by a wait",
          .setup = orphaned,
          .end = end,

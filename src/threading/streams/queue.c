@@ -390,7 +390,9 @@ void dtp_queue_publish(dtp_queue_t *q) {
     const bool may_end = share && (share->deadline_ns || share->sleeper->has_token);
 #ifndef DTP_BREAK_QUEUE_ENDABLE
     if (DTP_UNLIKELY(may_end)) {
+#ifndef DTP_BREAK_QUEUE_PUBLISH
         (void)dtp_queue_enter(q); /* others may finish it meanwhile; an item is in flight, so it is open */
+#endif
         item->endable = true;
         dtp_sleeper_wait(share->sleeper, resume_item, take_turn, item);
         set_endable(q, item);
@@ -401,7 +403,9 @@ void dtp_queue_publish(dtp_queue_t *q) {
 #ifndef DTP_BREAK_QUEUE_ENDABLE
     int64_t until_ns;
     (void)dtp_queue_end_late(q, &until_ns); /* it was over before that */
+#ifndef DTP_BREAK_QUEUE_PUBLISH
     dtp_queue_leave(q);
+#endif
 #endif
 }
 
