@@ -148,6 +148,20 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_event_destroy(dnnl_tp_event_t event);
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait_for(dnnl_tp_stream_t stream,
                                                          int64_t timeout_ns);
 
+/** Like dnnl_tp_stream_wait_for(), but tells the status of the work apart from that of the wait:
+ * work may fail with any status, timed_out included. Thread-safe.
+ *
+ * @param stream a stream
+ * @param timeout_ns nanoseconds; < 0 = no limit, 0 = do not wait
+ * @param[out] result if the call succeeds, the first error of the stream since its last reset, of
+ *     which dnnl_tp_last_error() gives the text, or success; otherwise success. NULL: the call
+ *     itself returns that status
+ * @return success (the work is done); timed_out (the limit passed); would_deadlock (called from
+ *     inside running work while the stream is not idle); poisoned (after a fork). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait_for_v2(dnnl_tp_stream_t stream,
+                                                            int64_t timeout_ns,
+                                                            dnnl_tp_status_t *result);
+
 /** Tells whether all submitted work is done, without blocking; like dnnl_tp_event_query() it may
  * run a piece of queued work. A synchronous stream is idle when no thread is in a call that uses
  * it. Thread-safe.
@@ -179,12 +193,33 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_reset(dnnl_tp_stream_t stream);
  *     unimplemented (an engine does not support this wait); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sync_devices(int64_t timeout_ns);
 
+/** Like dnnl_tp_sync_devices(), but tells the status of the work apart from that of the wait: work
+ * may fail with any status, timed_out included. Thread-safe.
+ *
+ * @param timeout_ns nanoseconds; < 0 = no limit, 0 = do not wait
+ * @param[out] result if the call succeeds, the first error of a stream since its last reset, of
+ *     which dnnl_tp_last_error() gives the text, or success; otherwise success. NULL: the call
+ *     itself returns that status
+ * @return success (the work is done); timed_out (the limit passed, whatever else failed);
+ *     would_deadlock, unimplemented and out_of_memory as dnnl_tp_sync_devices(). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sync_devices_v2(int64_t timeout_ns,
+                                                         dnnl_tp_status_t *result);
+
 /** Like dnnl_tp_sync_devices(), for the streams of one engine. Thread-safe.
  *
  * @param engine an engine
  * @param timeout_ns nanoseconds; < 0 = no limit, 0 = do not wait
  * @return as dnnl_tp_sync_devices(). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sync_engine(dnnl_tp_engine_t engine, int64_t timeout_ns);
+
+/** Like dnnl_tp_sync_devices_v2(), for the streams of one engine. Thread-safe.
+ *
+ * @param engine an engine
+ * @param timeout_ns nanoseconds; < 0 = no limit, 0 = do not wait
+ * @param[out] result as dnnl_tp_sync_devices_v2()
+ * @return as dnnl_tp_sync_devices_v2(). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sync_engine_v2(dnnl_tp_engine_t engine, int64_t timeout_ns,
+                                                        dnnl_tp_status_t *result);
 
 /** Like dnnl_tp_sync_devices(), for the work that can touch a memory object: all work of the
  * streams of its engine. Thread-safe.
@@ -193,6 +228,15 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sync_engine(dnnl_tp_engine_t engine, in
  * @param timeout_ns nanoseconds; < 0 = no limit, 0 = do not wait
  * @return as dnnl_tp_sync_devices(). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sync_memory(dnnl_tp_memory_t memory, int64_t timeout_ns);
+
+/** Like dnnl_tp_sync_devices_v2(), for the work that can touch a memory object. Thread-safe.
+ *
+ * @param memory a memory object
+ * @param timeout_ns nanoseconds; < 0 = no limit, 0 = do not wait
+ * @param[out] result as dnnl_tp_sync_devices_v2()
+ * @return as dnnl_tp_sync_devices_v2(). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sync_memory_v2(dnnl_tp_memory_t memory, int64_t timeout_ns,
+                                                        dnnl_tp_status_t *result);
 
 /* ---- Timing ---------------------------------------------------------------------------------- */
 

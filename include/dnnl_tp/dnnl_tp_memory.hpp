@@ -295,9 +295,12 @@ class memory : public detail::handle<dnnl_tp_memory_t, dnnl_tp_memory_destroy> {
     static std::size_t data_type_size(detail::either<enums::data_type> type) {
         return dnnl_tp_data_type_size(type);
     }
-    /** Waits until all work that can use it is done; false if the time limit passed. */
+    /** Waits until all work that can use it is done; false if the time limit passed; throws if the
+     * work failed, also with the status timed_out. */
     bool sync(std::int64_t timeout_ns = -1) const {
-        return detail::in_time(dnnl_tp_sync_memory(get(), timeout_ns));
+        return detail::done_in_time([this, timeout_ns](dnnl_tp_status_t *work) {
+            return dnnl_tp_sync_memory_v2(get(), timeout_ns, work);
+        });
     }
     /** The C enumerator. */
     static constexpr dnnl_tp_data_type_t convert_to_c(enums::data_type v) noexcept {

@@ -176,10 +176,18 @@ class engine : public detail::handle<dnnl_tp_engine_t, dnnl_tp_engine_destroy> {
 
 /** Implementation. */
 namespace detail {
-/** False if the time limit passed. */
+/** False if the time limit passed. status: of a wait, not of the work that is waited for. */
 inline bool in_time(dnnl_tp_status_t status) {
     if (status == dnnl_tp_timed_out) return false;
     check(status);
+    return true;
+}
+/** False if the time limit passed; throws if the work failed. wait(&work) gives the status of the
+ * wait, and that of the work in work. */
+template <typename F> bool done_in_time(F wait) {
+    dnnl_tp_status_t work = dnnl_tp_success;
+    if (!in_time(wait(&work))) return false;
+    check(work);
     return true;
 }
 } // namespace detail
@@ -304,13 +312,17 @@ class event : public detail::handle<dnnl_tp_event_t, dnnl_tp_event_destroy> {
     }
 };
 
-/** Waits for all work submitted before, on all engines; false if the time limit passed. */
+/** Waits for all work submitted before, on all engines; false if the time limit passed; throws if
+ * the work failed, also with the status timed_out. */
 inline bool sync_devices(std::int64_t timeout_ns = -1) {
-    return detail::in_time(dnnl_tp_sync_devices(timeout_ns));
+    return detail::done_in_time(
+        [timeout_ns](dnnl_tp_status_t *work) { return dnnl_tp_sync_devices_v2(timeout_ns, work); });
 }
-/** Waits for all work submitted before to streams of an engine; false if the time limit passed. */
+/** Waits for all work submitted before to streams of an engine; as sync_devices(). */
 inline bool sync(const engine &e, std::int64_t timeout_ns = -1) {
-    return detail::in_time(dnnl_tp_sync_engine(e.get(), timeout_ns));
+    return detail::done_in_time([&e, timeout_ns](dnnl_tp_status_t *work) {
+        return dnnl_tp_sync_engine_v2(e.get(), timeout_ns, work);
+    });
 }
 
 namespace detail {
@@ -349,10 +361,9 @@ class stream : public detail::handle<dnnl_tp_stream_t, detail::end_stream> {
     /** Waits with a time limit; false if the limit passed; throws if the work failed, also with the
      * status timed_out. */
     bool wait_for(std::int64_t timeout_ns) {
-        const dnnl_tp_status_t status = dnnl_tp_stream_wait_for(get(), timeout_ns);
-        if (status != dnnl_tp_timed_out || !idle()) return detail::in_time(status);
-        wait(); /* the work's own status, or all is done by now */
-        return true;
+        return detail::done_in_time([this, timeout_ns](dnnl_tp_status_t *work) {
+            return dnnl_tp_stream_wait_for_v2(get(), timeout_ns, work);
+        });
     }
     /** True if all submitted work is done. */
     bool idle() const {

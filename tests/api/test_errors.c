@@ -88,6 +88,7 @@ static void failures_name_their_call(void **state) {
     NAMED(dnnl_tp_stream_get_engine(NULL, NULL));
     NAMED(dnnl_tp_stream_wait(NULL));
     NAMED(dnnl_tp_stream_wait_for(NULL, 0));
+    NAMED(dnnl_tp_stream_wait_for_v2(NULL, 0, NULL));
     NAMED(dnnl_tp_stream_query(NULL, &i, NULL));
     NAMED(dnnl_tp_stream_reset(NULL));
     NAMED(dnnl_tp_stream_record_event(NULL, &event));
@@ -96,7 +97,9 @@ static void failures_name_their_call(void **state) {
     NAMED(dnnl_tp_stream_attr_create(NULL, dnnl_tp_cpu));
     NAMED(dnnl_tp_threadpool_interop_set_max_concurrency(0));
     NAMED(dnnl_tp_sync_engine(NULL, 0));
+    NAMED(dnnl_tp_sync_engine_v2(NULL, 0, NULL));
     NAMED(dnnl_tp_sync_memory(NULL, 0));
+    NAMED(dnnl_tp_sync_memory_v2(NULL, 0, NULL));
     NAMED(dnnl_tp_event_create_host(&event, NULL));
     NAMED(dnnl_tp_event_signal(NULL, dnnl_tp_success));
     NAMED(dnnl_tp_event_query(NULL, &i, NULL));

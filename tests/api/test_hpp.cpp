@@ -1,6 +1,8 @@
 /* The C++ classes over the C API: ownership, exceptions, each kind of primitive; graphs: test_hpp_graph.cpp.
  */
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <vector>
 
 #include "dnnl_tp/dnnl_tp_pool_check.hpp"
@@ -496,14 +498,28 @@ static void test_events(void **) {
     event silent = event::host(e);
     silent.signal(dnnl_tp_timed_out);
     first.wait_event(silent);
-    for (int of_event = 0; of_event < 2; ++of_event) {
+    memory m({{1}, memory::data_type::f32, memory::format_tag::a}, e);
+    const std::function<bool(std::int64_t)> waits[] = {
+        [&](std::int64_t ns) { return first.wait_for(ns); },
+        [&](std::int64_t ns) { return silent.wait_for(ns); },
+        [&](std::int64_t ns) { return sync_devices(ns); },
+        [&](std::int64_t ns) { return sync(e, ns); },
+        [&](std::int64_t ns) { return m.sync(ns); },
+    };
+    for (const auto &wait : waits) {
         try {
-            (void)!(of_event ? silent.wait_for(1000000) : first.wait_for(1000000000));
+            (void)!wait(1000000000);
             fail();
         } catch (const error &err) {
             assert_int_equal(err.status(), dnnl_tp_timed_out);
+            assert_non_null(strstr(err.what(), "signalled with timed_out"));
         }
     }
+    /* Where the work of another stream is left, the limit counts. */
+    event open = event::host(e);
+    second.wait_event(open);
+    for (int i = 2; i < 5; ++i) assert_false(waits[i](1000000));
+    open.signal();
     first.reset_errors();
     assert_true(first.wait_for(1000000000));
 }

@@ -51,6 +51,13 @@ const char *dtp_reason_text(dtp_reason_t reason) {
 
 dtp_reason_t dtp_last_reason(void) { return last_error.reason; }
 
+dnnl_tp_status_t dtp_wait_answer(dnnl_tp_status_t status, dnnl_tp_status_t *result) {
+    if (!result) return status;
+    const bool is_of_work = status != dnnl_tp_success && last_error.reason == DTP_ITEM_FAILED;
+    *result = is_of_work ? status : dnnl_tp_success;
+    return is_of_work ? dnnl_tp_success : status;
+}
+
 const char *dtp_last_text(void) {
     if (!last_error.text[0] && last_error.reason != DTP_NO_REASON) return dtp_reason_text(last_error.reason);
     return last_error.text + last_error.head;

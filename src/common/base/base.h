@@ -50,8 +50,11 @@ typedef enum {
 
 /* Fixed text of a reason. */
 const char *dtp_reason_text(dtp_reason_t reason);
-/* Reason of the last failure on this thread (DTP_NO_REASON when none). For tests. */
+/* Reason of the last failure on this thread (DTP_NO_REASON when none). */
 dtp_reason_t dtp_last_reason(void);
+/* What a wait answered, with the status of the work apart from its own: *result becomes the former, and success where
+ * the wait itself fails. NULL: status stays what it is. */
+dnnl_tp_status_t dtp_wait_answer(dnnl_tp_status_t status, dnnl_tp_status_t *result);
 /* Records reason and a formatted detail ("axis 5 is outside 0..3"; may be "") as this thread's last error,
  * writes a verbose line when asked for, and returns status. */
 dnnl_tp_status_t dtp_fail(dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...)

@@ -31,9 +31,15 @@ dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream) {
     DTP_RETURN(stream->v->wait(stream, -1));
 }
 
-dnnl_tp_status_t dnnl_tp_stream_wait_for(dnnl_tp_stream_t stream, int64_t timeout_ns) {
+dnnl_tp_status_t dnnl_tp_stream_wait_for_v2(dnnl_tp_stream_t stream, int64_t timeout_ns,
+                                            dnnl_tp_status_t *result) {
+    if (result) *result = dnnl_tp_success;
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
-    DTP_RETURN(stream->v->wait(stream, timeout_ns));
+    DTP_RETURN(dtp_wait_answer(stream->v->wait(stream, timeout_ns), result));
+}
+
+dnnl_tp_status_t dnnl_tp_stream_wait_for(dnnl_tp_stream_t stream, int64_t timeout_ns) {
+    DTP_RETURN(dnnl_tp_stream_wait_for_v2(stream, timeout_ns, NULL));
 }
 
 dnnl_tp_status_t dnnl_tp_stream_query(dnnl_tp_stream_t stream, int *idle, dnnl_tp_status_t *result) {

@@ -13,7 +13,7 @@ static dnnl_tp_status_t note_engine(const dtp_engine_vtbl_t *v, dnnl_tp_engine_t
     return dtp_fail(dnnl_tp_unimplemented, DTP_NO_SYNC, "engine kind %s", dnnl_tp_engine_kind2str(v->kind));
 }
 
-/* Everything noted is waited for; timed_out wins over errors of the work, the first of which is told. */
+/* Everything noted is waited for; a limit that passed wins over errors of the work, the first of which is told. */
 static dnnl_tp_status_t wait_for_notes(dtp_sync_t *sync, int64_t until_ns) {
     dnnl_tp_status_t first = dnnl_tp_success;
     dtp_reason_t reason = DTP_NO_REASON;
@@ -21,7 +21,9 @@ static dnnl_tp_status_t wait_for_notes(dtp_sync_t *sync, int64_t until_ns) {
     for (int i = 0; i < sync->n; ++i) {
         dtp_sync_note_t *note = &sync->note[i];
         dnnl_tp_status_t status = note->wait(note->object, note->seq, until_ns);
-        if (status == dnnl_tp_success || (first != dnnl_tp_success && status != dnnl_tp_timed_out)) continue;
+        if (status == dnnl_tp_success) continue;
+        const bool late = dtp_last_reason() == DTP_TIMED_OUT; /* work may fail with timed_out, too */
+        if (first != dnnl_tp_success && !late) continue;
         first = status;
         reason = dtp_last_reason();
         snprintf(text, sizeof(text), "%s", dtp_last_detail());
@@ -61,15 +63,31 @@ static dnnl_tp_status_t sync_all(dnnl_tp_engine_t engine, int64_t timeout_ns) {
     return status;
 }
 
-dnnl_tp_status_t dnnl_tp_sync_devices(int64_t timeout_ns) { DTP_RETURN(sync_all(NULL, timeout_ns)); }
-
-dnnl_tp_status_t dnnl_tp_sync_engine(dnnl_tp_engine_t engine, int64_t timeout_ns) {
-    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
-    DTP_RETURN(sync_all(engine, timeout_ns));
+dnnl_tp_status_t dnnl_tp_sync_devices_v2(int64_t timeout_ns, dnnl_tp_status_t *result) {
+    if (result) *result = dnnl_tp_success;
+    DTP_RETURN(dtp_wait_answer(sync_all(NULL, timeout_ns), result));
+}
+dnnl_tp_status_t dnnl_tp_sync_devices(int64_t timeout_ns) {
+    DTP_RETURN(dnnl_tp_sync_devices_v2(timeout_ns, NULL));
 }
 
-dnnl_tp_status_t dnnl_tp_sync_memory(dnnl_tp_memory_t memory, int64_t timeout_ns) {
+dnnl_tp_status_t dnnl_tp_sync_engine_v2(dnnl_tp_engine_t engine, int64_t timeout_ns,
+                                        dnnl_tp_status_t *result) {
+    if (result) *result = dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
+    DTP_RETURN(dtp_wait_answer(sync_all(engine, timeout_ns), result));
+}
+dnnl_tp_status_t dnnl_tp_sync_engine(dnnl_tp_engine_t engine, int64_t timeout_ns) {
+    DTP_RETURN(dnnl_tp_sync_engine_v2(engine, timeout_ns, NULL));
+}
+
+dnnl_tp_status_t dnnl_tp_sync_memory_v2(dnnl_tp_memory_t memory, int64_t timeout_ns,
+                                        dnnl_tp_status_t *result) {
+    if (result) *result = dnnl_tp_success;
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
     if (!memory->engine) return dnnl_tp_success; /* a host scalar: executions have copies */
-    DTP_RETURN(sync_all(memory->engine, timeout_ns));
+    DTP_RETURN(dtp_wait_answer(sync_all(memory->engine, timeout_ns), result));
+}
+dnnl_tp_status_t dnnl_tp_sync_memory(dnnl_tp_memory_t memory, int64_t timeout_ns) {
+    DTP_RETURN(dnnl_tp_sync_memory_v2(memory, timeout_ns, NULL));
 }
