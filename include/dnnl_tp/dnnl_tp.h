@@ -358,12 +358,13 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream);
 
 /** Gives a stream away: the stream ends when it is idle, at once or on the thread that ends its
  * last work. The call does not wait, so the last owner of a stream may drop it inside the work of
- * the stream. Events of the stream stay valid. On GPUs the call is dnnl_tp_stream_destroy().
+ * the stream. Events of the stream stay valid. A GPU stream that cannot end at once, because it is
+ * not idle or the caller is a callback, ends in the first call outside of callbacks that creates or
+ * ends a GPU stream, waits for devices, or destroys an engine, and finds the stream idle.
  * Thread-compatible.
  *
  * @param stream NULL or a stream that no thread uses from now on
- * @return success; on GPUs would_deadlock (called from a callback of the driver): the stream stays
- *     valid. */
+ * @return success; NULL is accepted. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_stream_give_away(dnnl_tp_stream_t stream);
 
 /* ---- Executing ------------------------------------------------------------------------------- */

@@ -101,7 +101,8 @@ static void session_unref(session_t *s) {
     if (atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) != 1) return;
     for (seat_t *x = s->seats, *next; x; x = next) {
         next = x->next;
-        (void)dnnl_tp_stream_destroy(x->stream);
+        if (dnnl_tp_stream_destroy(x->stream) == dnnl_tp_would_deadlock)
+            (void)dnnl_tp_stream_give_away(x->stream); /* inside running work */
         release(x);
     }
     (void)dnnl_tp_stream_attr_destroy(s->attr);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dnnl_tp/dnnl_tp_session.h"
 #include "gpu/driver/cu_api.h"
 #include "gpu/gpu_world.h"
 #include "support/check.h"
@@ -173,6 +174,188 @@ static void callbacks_may_end_engines(void **state) {
     }
 }
 
+/* ---- What callbacks give away -------------------------------------------------------------------------- */
+
+typedef struct {
+    dnnl_tp_stream_t stream;
+    dnnl_tp_session_t session;
+    _Atomic int called, destroy, give_away;
+} gives_t;
+static void gives_away(void *arg, dnnl_tp_status_t status) {
+    gives_t *g = arg;
+    (void)status;
+    if (g->stream) {
+        atomic_store(&g->destroy, (int)dnnl_tp_stream_destroy(g->stream));
+        atomic_store(&g->give_away, (int)dnnl_tp_stream_give_away(g->stream));
+    } else {
+        atomic_store(&g->give_away, (int)dnnl_tp_session_give_away(g->session));
+    }
+    atomic_store(&g->called, fake_cuda_calls_host() ? 1 : 2);
+}
+
+/* Streams of the driver that are alive; the last one ends when a call finds it idle. */
+static bool ends_with(dnnl_tp_status_t (*call)(int64_t), int64_t streams) {
+    for (int i = 0; i < GPU_LONGEST_MS && fake_cuda_stats().streams != streams; ++i) {
+        CHECK_OK(call(-1));
+        usleep(1000);
+    }
+    return fake_cuda_stats().streams == streams;
+}
+static dnnl_tp_status_t makes_a_stream(int64_t unused) {
+    (void)unused;
+    return dnnl_tp_stream_destroy(gpu_stream());
+}
+
+/* A callback on the driver's thread gives a stream away: an idle one, the one whose work has called it, and one whose
+ * work waits for the host. No call waits for it; a later one ends it, at last the destruction of the engine. */
+static void callbacks_may_give_streams_away(void **state) {
+    (void)state;
+    enum { IDLE, OWN, BUSY, LEFT, KINDS };
+    for (int kind = 0; kind < KINDS; ++kind) {
+        const int64_t before = fake_cuda_stats().streams;
+        gives_t g = {.stream = gpu_stream()};
+        dnnl_tp_stream_t s = kind == OWN ? g.stream : gpu_stream();
+        dnnl_tp_memory_t x = gpu_vector(gpu, 1), y = gpu_vector(gpu, 1);
+        dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 0);
+        dnnl_tp_event_t gate, last = NULL;
+        CHECK_OK(dnnl_tp_event_create_host(&gate, gpu));
+        if (kind == BUSY) {
+            CHECK_OK(dnnl_tp_stream_wait_event(g.stream, gate));
+            CHECK_OK(gpu_step(p, g.stream, y));
+            last = test_record(g.stream);
+        }
+        fake_cuda_hold(true);
+        CHECK_OK(gpu_step(p, s, x));
+        dnnl_tp_event_t e = test_record(s);
+        CHECK_OK(dnnl_tp_event_on_complete(e, gives_away, &g));
+        fake_cuda_hold(false);
+        assert_true(gpu_comes(&g.called));
+        assert_int_equal(atomic_load(&g.called), 1); /* on the driver's thread */
+        assert_int_equal(atomic_load(&g.destroy), dnnl_tp_would_deadlock);
+        assert_int_equal(atomic_load(&g.give_away), dnnl_tp_success);
+        if (kind != OWN) CHECK_OK(dnnl_tp_stream_destroy(s));
+        if (kind == BUSY) {
+            for (int i = 0; i < 3; ++i) CHECK_OK(makes_a_stream(0));
+            assert_true(fake_cuda_stats().streams > before);
+            CHECK_OK(dnnl_tp_event_signal(gate, dnnl_tp_success));
+            CHECK_OK(dnnl_tp_event_wait(last, -1, NULL));
+            assert_true(gpu_value(y) == 2);
+        }
+        if (kind != LEFT) /* then the engine ends it */
+            assert_true(ends_with(kind == OWN ? makes_a_stream : dnnl_tp_sync_devices, before));
+        CHECK_OK(dnnl_tp_event_destroy(e));
+        CHECK_OK(dnnl_tp_event_destroy(last));
+        CHECK_OK(dnnl_tp_event_destroy(gate));
+        CHECK_OK(dnnl_tp_primitive_destroy(p));
+        CHECK_OK(dnnl_tp_memory_destroy(x));
+        CHECK_OK(dnnl_tp_memory_destroy(y));
+    }
+}
+
+/* A thread of the program does not wait for what it gives away. */
+static void giving_away_does_not_wait(void **state) {
+    (void)state;
+    const int64_t before = fake_cuda_stats().streams;
+    dnnl_tp_stream_t s = gpu_stream();
+    dnnl_tp_memory_t x = gpu_vector(gpu, 1);
+    dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 0);
+    CHECK_OK(dnnl_tp_stream_give_away(NULL));
+    fake_cuda_hold(true);
+    CHECK_OK(gpu_step(p, s, x));
+    dnnl_tp_event_t e = test_record(s);
+    CHECK_OK(dnnl_tp_stream_give_away(s));
+    fake_cuda_hold(false);
+    CHECK_OK(dnnl_tp_event_wait(e, -1, NULL));
+    assert_true(ends_with(dnnl_tp_sync_devices, before));
+    assert_true(gpu_value(x) == 2);
+    s = gpu_stream(); /* an idle one ends at once */
+    CHECK_OK(dnnl_tp_stream_give_away(s));
+    assert_int_equal(fake_cuda_stats().streams, before);
+    CHECK_OK(dnnl_tp_event_destroy(e));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_memory_destroy(x));
+}
+
+/* ---- Sessions of the CPU -------------------------------------------------------------------------------- */
+
+static _Atomic int in_run, run_goes_on, dropped;
+static dnnl_tp_status_t stays(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                              int nout, const dnnl_tp_host_arg_t *out) {
+    (void)stop, (void)nin, (void)in, (void)nout;
+    atomic_store(&in_run, 1);
+    if (arg) (void)gpu_comes(&run_goes_on);
+    *(float *)out[0].data = 5;
+    return dnnl_tp_success;
+}
+static void drops(void *arg) {
+    (void)arg;
+    atomic_store(&dropped, 1);
+}
+typedef struct {
+    dnnl_tp_session_t session;
+    float value;
+    dnnl_tp_status_t status;
+} fetch_t;
+static void *runs_session(void *arg) {
+    fetch_t *f = arg;
+    const dnnl_tp_fetch_t fetch = {.name = "five", .data = &f->value};
+    f->status = dnnl_tp_session_run(f->session, 0, NULL, 1, &fetch, 0, NULL, NULL);
+    return NULL;
+}
+
+/* A callback on the driver's thread gives a session away that is idle, or in a run on another thread, with which it
+ * ends then: the graph goes with it. */
+static void callbacks_may_give_sessions_away(void **state) {
+    (void)state;
+    for (int busy = 0; busy < 2; ++busy) {
+        dnnl_tp_engine_t cpu;
+        dnnl_tp_graph_t graph;
+        dnnl_tp_value_t five;
+        pthread_t t;
+        gives_t g = {.stream = NULL};
+        const dnnl_tp_tensor_info_t scalar = {.data_type = dnnl_tp_f32};
+        atomic_store(&in_run, 0);
+        atomic_store(&run_goes_on, 0);
+        atomic_store(&dropped, 0);
+        CHECK_OK(dnnl_tp_engine_create(&cpu, dnnl_tp_cpu, 0));
+        CHECK_OK(dnnl_tp_graph_create(&graph, dnnl_tp_cpu));
+        CHECK_OK(dnnl_tp_graph_host(graph, stays, busy ? &g : NULL, drops, 0, "stays", 0, NULL, 1, &scalar,
+                                    &five));
+        CHECK_OK(dnnl_tp_graph_output(graph, five, "five"));
+        CHECK_OK(dnnl_tp_session_create(&g.session, graph, cpu, NULL));
+        CHECK_OK(dnnl_tp_graph_destroy(graph));
+        CHECK_OK(dnnl_tp_engine_destroy(cpu));
+        fetch_t f = {.session = g.session};
+        if (busy) {
+            assert_int_equal(pthread_create(&t, NULL, runs_session, &f), 0);
+            assert_true(gpu_comes(&in_run));
+        } else {
+            (void)runs_session(&f);
+            CHECK_OK(f.status);
+            assert_true(f.value == 5);
+        }
+        dnnl_tp_stream_t s = gpu_stream();
+        dnnl_tp_memory_t x = gpu_vector(gpu, 1);
+        dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 0);
+        fake_cuda_hold(true);
+        CHECK_OK(gpu_step(p, s, x));
+        dnnl_tp_event_t e = test_record(s);
+        CHECK_OK(dnnl_tp_event_on_complete(e, gives_away, &g));
+        fake_cuda_hold(false);
+        assert_true(gpu_comes(&g.called));
+        assert_int_equal(atomic_load(&g.called), 1); /* on the driver's thread */
+        assert_int_equal(atomic_load(&g.give_away), dnnl_tp_success);
+        assert_int_equal(atomic_load(&dropped), !busy);
+        atomic_store(&run_goes_on, 1);
+        if (busy) assert_int_equal(pthread_join(t, NULL), 0);
+        assert_true(gpu_comes(&dropped));
+        CHECK_OK(dnnl_tp_event_destroy(e));
+        CHECK_OK(dnnl_tp_stream_destroy(s));
+        CHECK_OK(dnnl_tp_primitive_destroy(p));
+        CHECK_OK(dnnl_tp_memory_destroy(x));
+    }
+}
+
 static _Atomic int on_drivers_thread;
 
 /* A pool whose loops are the caller's: it cannot be called from its own jobs, and has no other thread. */
@@ -232,6 +415,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(failures_follow_events, gpu_setup, gpu_teardown),
         cmocka_unit_test(every_sticky_error_is_told),
         cmocka_unit_test(callbacks_may_end_engines),
+        cmocka_unit_test_setup_teardown(callbacks_may_give_streams_away, gpu_setup, gpu_teardown),
+        cmocka_unit_test_setup_teardown(giving_away_does_not_wait, gpu_setup, gpu_teardown),
+        cmocka_unit_test_setup_teardown(callbacks_may_give_sessions_away, gpu_setup, gpu_teardown),
         cmocka_unit_test_setup_teardown(the_driver_computes_nothing, gpu_setup, gpu_teardown),
     };
     return cmocka_run_group_tests_name("failures", tests, NULL, NULL);

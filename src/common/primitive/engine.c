@@ -46,6 +46,7 @@ dnnl_tp_status_t dnnl_tp_engine_destroy(dnnl_tp_engine_t engine) {
     if (!engine) return dnnl_tp_success;
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
     dtp_cache_purge(engine);
+    if (engine->v->end_given) engine->v->end_given();
     dtp_object_release(engine);
     return dnnl_tp_success;
 }

@@ -103,6 +103,9 @@ typedef struct dtp_engine_vtbl {
     /* Notes what must be waited for (threading/streams/sync.h); engine NULL = all engines of the kind. NULL: sync
      * calls answer unimplemented. */
     dnnl_tp_status_t (*sync)(dnnl_tp_engine_t engine, struct dtp_sync *sync);
+    /* Ends the idle ones of the streams that were given away where they could not end, before an engine is destroyed.
+     * NULL: there are none. */
+    void (*end_given)(void);
     /* Memory of the engine, aligned for its kernels; NULL: there is no more, as the last error says. No work may use
      * what is freed. */
     void *(*alloc)(dnnl_tp_engine_t engine, size_t bytes, bool zeroed);

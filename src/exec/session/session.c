@@ -50,7 +50,8 @@ static void stream_give(dtp_session_pool_t *p, dtp_idle_stream_t *idle) {
 static void pool_drop(dtp_session_t *s, dtp_session_pool_t *p) {
     for (dtp_idle_stream_t *i = p->idle, *next; i; i = next) {
         next = i->next;
-        (void)dnnl_tp_stream_destroy(i->stream);
+        if (dnnl_tp_stream_destroy(i->stream) == dnnl_tp_would_deadlock)
+            (void)dnnl_tp_stream_give_away(i->stream); /* inside running work */
         dtp_free(s->obj.allocator, i);
     }
     (void)dnnl_tp_stream_attr_destroy(p->attr);

@@ -301,6 +301,7 @@ const dtp_engine_vtbl_t dtp_gpu_engine_vtbl = {
     .num_threads = gpu_num_threads,
     .stream_create = dtp_gpu_stream_create,
     .sync = dtp_gpu_sync,
+    .end_given = dtp_gpu_end_given,
     .alloc = dtp_gpu_alloc,
     .free = dtp_gpu_free,
     .alloc_word = dtp_gpu_alloc_word,

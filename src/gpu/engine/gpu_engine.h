@@ -154,6 +154,7 @@ dnnl_tp_status_t dtp_gpu_unmap(dnnl_tp_engine_t engine, void *handle, size_t byt
 dnnl_tp_status_t dtp_gpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
                                        const dtp_stream_attr_t *attr);
 dnnl_tp_status_t dtp_gpu_sync(dnnl_tp_engine_t engine, struct dtp_sync *sync);
+void dtp_gpu_end_given(void);
 dnnl_tp_status_t dtp_gpu_stream_copy(dnnl_tp_stream_t stream, dtp_copy_t how, void *to, const void *from,
                                      size_t bytes);
 dnnl_tp_status_t dtp_gpu_zero_pad(dnnl_tp_stream_t stream, const dtp_md_t *md, void *handle);

@@ -11,9 +11,10 @@
 #include "threading/streams/stream_attr.h"
 #include "threading/streams/sync.h"
 
-typedef struct {
+typedef struct gpu_stream {
     struct dnnl_tp_stream base;
     dtp_gpu_line_t *line;
+    struct gpu_stream *next_given; /* of those that were given away */
 } gpu_stream_t;
 static dtp_gpu_line_t *line_of(dnnl_tp_stream_t stream) { return ((gpu_stream_t *)stream)->line; }
 
@@ -314,6 +315,7 @@ static dnnl_tp_status_t note(dtp_gpu_line_t *line, dtp_sync_t *sync) {
 }
 dnnl_tp_status_t dtp_gpu_sync(dnnl_tp_engine_t engine, dtp_sync_t *sync) {
     dnnl_tp_status_t status = dnnl_tp_success;
+    dtp_gpu_end_given();
     dtp_gpu_line_t *line = look_at_next(NULL, true, engine);
     while (line) {
         if (!status) status = note(line, sync);
@@ -340,13 +342,10 @@ static void unlink_line(dtp_gpu_line_t *l) {
     dtp_unlock(&list_lock);
 }
 
-static dnnl_tp_status_t gpu_close(dnnl_tp_stream_t stream) {
+static dnnl_tp_status_t drain_and_end(dnnl_tp_stream_t stream) {
     enum { TRIES = 3 }; /* of a driver that lacks memory */
     dtp_gpu_line_t *line = line_of(stream);
     dnnl_tp_status_t status = dnnl_tp_runtime_error;
-    if (dtp_thread_is_borrowed)
-        return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK,
-                        "called from a callback of the GPU's driver");
     for (int i = 0; i < TRIES && status && status != dnnl_tp_poisoned; ++i) {
         uint64_t seq;
         status = dtp_gpu_line_fence(line, &seq);
@@ -356,6 +355,48 @@ static dnnl_tp_status_t gpu_close(dnnl_tp_stream_t stream) {
     if (status) dtp_gpu_line_finish(line);
     unlink_line(line);
     dtp_object_release(stream);
+    return dnnl_tp_success;
+}
+
+/* Streams that were given away and have not ended. Callbacks of the driver end none, because they must not call it, and
+ * nobody waits for one: a later call ends it. */
+static dtp_lock_t given_lock;
+static gpu_stream_t *given;
+
+static void keep_given(gpu_stream_t *s) {
+    dtp_lock(&given_lock);
+    s->next_given = given;
+    given = s;
+    dtp_unlock(&given_lock);
+}
+static bool can_end(gpu_stream_t *s) {
+    bool idle = false;
+    dnnl_tp_status_t result;
+    const dnnl_tp_status_t status = gpu_query(&s->base, &idle, &result);
+    return idle || status == dnnl_tp_poisoned || atomic_load(&s->line->gpu->poisoned);
+}
+void dtp_gpu_end_given(void) {
+    if (dtp_thread_is_borrowed || dtp_chain_top) return;
+    dtp_lock(&given_lock);
+    gpu_stream_t *s = given;
+    given = NULL;
+    dtp_unlock(&given_lock);
+    for (gpu_stream_t *next; s; s = next) {
+        next = s->next_given;
+        if (!can_end(s) || drain_and_end(&s->base)) keep_given(s);
+    }
+}
+static void gpu_give_away(dnnl_tp_stream_t stream) {
+    keep_given((gpu_stream_t *)stream);
+    dtp_gpu_end_given();
+}
+
+static dnnl_tp_status_t gpu_close(dnnl_tp_stream_t stream) {
+    if (dtp_thread_is_borrowed)
+        return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK,
+                        "called from a callback of the GPU's driver");
+    DTP_TRY(drain_and_end(stream));
+    dtp_gpu_end_given();
     return dnnl_tp_success;
 }
 
@@ -377,6 +418,7 @@ static void gpu_stream_destroy(dtp_object_t *object) {
 static const dtp_stream_vtbl_t gpu_stream_vtbl = {.execute = gpu_execute,
                                                   .wait = gpu_wait,
                                                   .close = gpu_close,
+                                                  .give_away = gpu_give_away,
                                                   .submit_run = gpu_submit_run,
                                                   .record_event = gpu_record_event,
                                                   .wait_event = gpu_wait_event,
@@ -427,6 +469,7 @@ static dnnl_tp_status_t make_line(gpu_stream_t *s, dnnl_tp_engine_t engine, cons
 dnnl_tp_status_t dtp_gpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
                                        const dtp_stream_attr_t *attr) {
     *stream = NULL;
+    dtp_gpu_end_given();
     if (!attr) attr = engine->stream_attr;
     dtp_gpu_stream_own_t own;
     DTP_TRY(dtp_own_get(attr ? attr->own : NULL, &own, sizeof own));
