@@ -205,6 +205,55 @@ void names(const engine &eng) {
             static_cast<unsigned>(cpu_isa::avx) == 3);
 }
 
+// Where one tensor has a run-time dimension and another has not, that is what is refused, not that they differ.
+void run_time_dimensions(const engine &eng) {
+    const auto fwd = prop_kind::forward_inference;
+    const memory::dims rows = {4, 6}, maps = {2, 4, 6, 6};
+    const auto made = [](memory::dims dims, bool open) {
+        if (open) dims[0] = DNNL_RUNTIME_DIM_VAL;
+        return memory::desc(dims, dt::f32, dims.size() == 2 ? tag::ab : tag::abcd);
+    };
+    for (int which = 1; which < 4; ++which) {
+        const memory::desc a = made(rows, which & 1), b = made(rows, which & 2), x = made(maps, which & 1),
+                           y = made(maps, which & 2), c = made(rows, false), w({6, 6}, dt::f32, tag::ab);
+        const auto none = normalization_flags::none;
+        const auto open = [](const auto &create) { REQUIRE(refuses(create, dnnl_unimplemented)); };
+        open([&] { inner_product_forward::primitive_desc(eng, fwd, a, w, b); });
+        open([&] { softmax_forward::primitive_desc(eng, fwd, algorithm::softmax_accurate, a, b, 1); });
+        open([&] { layer_normalization_forward::primitive_desc(eng, fwd, a, b, 1e-5f, none); });
+        open([&] { batch_normalization_forward::primitive_desc(eng, fwd, x, y, 1e-5f, none); });
+        open([&] {
+            lrn_forward::primitive_desc(eng, fwd, algorithm::lrn_across_channels, x, y, 5, 1e-4f, .75f, 1.f);
+        });
+        open([&] { eltwise_forward::primitive_desc(eng, fwd, algorithm::eltwise_relu, a, b, 0.f, 0.f); });
+        open([&] { shuffle_forward::primitive_desc(eng, fwd, x, y, 1, 2); });
+        open([&] { binary::primitive_desc(eng, algorithm::binary_add, a, c, b); });
+        open([&] { binary::primitive_desc(eng, algorithm::binary_add, c, a, b); });
+        if (which & 1) open([&] { prelu_forward::primitive_desc(eng, fwd, a, c, b); });
+    }
+}
+
+// A sum that reads elements of another size than dst's.
+void sums_of_another_size(const engine &eng) {
+    const memory::desc a({4, 4}, dt::f32, tag::ab), image({1, 4, 5, 5}, dt::f32, tag::nchw),
+        taps({4, 4, 1, 1}, dt::f32, tag::oihw);
+    post_ops ops;
+    ops.append_sum(1.f, 0, dt::s8);
+    primitive_attr attr;
+    attr.set_post_ops(ops);
+    const auto fwd = prop_kind::forward_inference;
+    const auto refused = [](const auto &create) { REQUIRE(refuses(create, dnnl_unimplemented)); };
+    refused([&] { matmul::primitive_desc(eng, a, a, a, attr); });
+    refused([&] { inner_product_forward::primitive_desc(eng, fwd, a, a, a, attr); });
+    refused([&] {
+        convolution_forward::primitive_desc(eng, fwd, algorithm::convolution_direct, image, taps, image,
+                                            {1, 1}, {0, 0}, {0, 0}, attr);
+    });
+    refused([&] { binary::primitive_desc(eng, algorithm::binary_add, a, a, a, attr); });
+    refused([&] { eltwise_forward::primitive_desc(eng, fwd, algorithm::eltwise_relu, a, a, 0.f, 0.f, attr); });
+    refused([&] { reorder::primitive_desc(eng, a, eng, a, attr); });
+}
+
 // What both libraries refuse, with one status: the table of doc/porting.md.
 void statuses(const engine &eng) {
     const memory::desc src({2, 3}, dt::f32, tag::ab), wei({5, 3}, dt::f32, tag::ab),
@@ -239,6 +288,8 @@ void statuses(const engine &eng) {
         },
         dnnl_unimplemented));
     REQUIRE(refuses([&] { open.reshape({3, 2}); }, dnnl_invalid_arguments));
+    run_time_dimensions(eng);
+    sums_of_another_size(eng);
     primitive_attr attr;
     REQUIRE(refuses([&] { attr.set_scales_mask(DNNL_ARG_SRC, -1); }, dnnl_invalid_arguments));
     attr.set_scales_mask(DNNL_ARG_SRC, 0);

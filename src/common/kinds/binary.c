@@ -19,14 +19,15 @@ dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create_v2(dnnl_tp_primitive_desc_
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
     DTP_REQUIRE(select == !dtp_md_is_zero(src2_desc), BAD_PARAM, "src2 is for select, and select needs it");
     const dtp_md_t *in[] = {src0_desc, src1_desc, src2_desc};
+    DTP_TRY(dtp_check_static(dst_desc, "dst"));
     for (int i = 0; i < 2 + select; ++i) {
+        DTP_TRY(dtp_check_static(in[i], "source"));
         DTP_REQUIRE(in[i]->ndims == dst_desc->ndims, NDIMS_MISMATCH, "src%d has %d, dst has %d", i,
                     in[i]->ndims, dst_desc->ndims);
         for (int d = 0; d < dst_desc->ndims; ++d)
             DTP_REQUIRE(in[i]->dims[d] == dst_desc->dims[d] || in[i]->dims[d] == 1, DIMS_MISMATCH,
                         "dimension %d of src%d is %lld, dst's is %lld", d, i, (long long)in[i]->dims[d],
                         (long long)dst_desc->dims[d]);
-        DTP_TRY(dtp_check_static(in[i], "source"));
     }
     for (int d = 0; d < dst_desc->ndims; ++d)
         DTP_REQUIRE(src0_desc->dims[d] == dst_desc->dims[d] || src1_desc->dims[d] == dst_desc->dims[d],
@@ -35,7 +36,6 @@ dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create_v2(dnnl_tp_primitive_desc_
     if (select)
         DTP_REQUIRE(src2_desc->data_type == dnnl_tp_s8, BAD_DATA_TYPE, "src2 of select is %s, needed is s8",
                     dnnl_tp_dt2str(src2_desc->data_type));
-    DTP_TRY(dtp_check_static(dst_desc, "dst"));
     DTP_TRY(dtp_check_post_ops(attr, dst_desc));
     dtp_binary_desc_t op;
     memset(&op, 0, sizeof op);

@@ -12,8 +12,7 @@ dnnl_tp_status_t dnnl_tp_eltwise_forward_primitive_desc_create(
     DTP_TRY(dtp_eltwise_check(alg_kind, alpha, beta));
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
-    DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
-    DTP_TRY(dtp_check_static(src_desc, "src"));
+    DTP_TRY(dtp_check_static_pair(src_desc, dst_desc));
     DTP_TRY(dtp_check_post_ops(attr, dst_desc));
     dtp_eltwise_desc_t op;
     memset(&op, 0, sizeof op);

@@ -14,6 +14,9 @@ dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_create(
     DTP_TRY(dtp_check_md(weights_desc, "weights", true));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
     const dtp_md_t *src = src_desc, *wei = weights_desc, *dst = dst_desc;
+    DTP_TRY(dtp_check_static(src, "src"));
+    DTP_TRY(dtp_check_static(wei, "weights"));
+    DTP_TRY(dtp_check_static(dst, "dst"));
     DTP_REQUIRE(src->ndims >= 2 && src->ndims <= 5, BAD_NDIMS, "src has %d dimensions, 2..5 are allowed",
                 src->ndims);
     DTP_REQUIRE(wei->ndims == src->ndims && dst->ndims == 2, NDIMS_MISMATCH,
@@ -38,9 +41,6 @@ dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_create(
                     (long long)dst->dims[1], bias_desc->ndims, (long long)bias_desc->dims[0]);
         op.bia = *bias_desc;
     }
-    DTP_TRY(dtp_check_static(src, "src"));
-    DTP_TRY(dtp_check_static(wei, "weights"));
-    DTP_TRY(dtp_check_static(dst, "dst"));
     DTP_TRY(dtp_check_post_ops(attr, dst));
     DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
 }

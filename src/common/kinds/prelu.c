@@ -12,14 +12,14 @@ dnnl_tp_status_t dnnl_tp_prelu_forward_primitive_desc_create(
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(weights_desc, "weights", true));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
-    DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
+    DTP_TRY(dtp_check_static(weights_desc, "weights"));
+    DTP_TRY(dtp_check_static_pair(src_desc, dst_desc));
     DTP_REQUIRE(weights_desc->ndims == src_desc->ndims, NDIMS_MISMATCH, "weights have %d, src has %d",
                 weights_desc->ndims, src_desc->ndims);
     for (int d = 0; d < src_desc->ndims; ++d)
         DTP_REQUIRE(weights_desc->dims[d] == src_desc->dims[d] || weights_desc->dims[d] == 1, DIMS_MISMATCH,
                     "dimension %d of the weights is %lld, src's is %lld", d, (long long)weights_desc->dims[d],
                     (long long)src_desc->dims[d]);
-    DTP_TRY(dtp_check_static(src_desc, "src"));
     dtp_prelu_desc_t op;
     memset(&op, 0, sizeof op);
     op.base.kind = dnnl_tp_prelu;

@@ -11,11 +11,9 @@ dnnl_tp_status_t dnnl_tp_shuffle_forward_primitive_desc_create(
     DTP_TRY(dtp_check_forward(prop_kind));
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
-    DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
+    DTP_TRY(dtp_check_static_pair(src_desc, dst_desc));
     DTP_REQUIRE(axis >= 0 && axis < src_desc->ndims, BAD_AXIS, "axis %d is outside 0..%d", axis,
                 src_desc->ndims - 1);
-    DTP_TRY(dtp_check_static(src_desc, "src"));
-    DTP_TRY(dtp_check_static(dst_desc, "dst"));
     DTP_REQUIRE(group_size >= 1 && src_desc->dims[axis] % group_size == 0, BAD_PARAM,
                 "group size %lld does not divide axis %d, which has %lld", (long long)group_size, axis,
                 (long long)src_desc->dims[axis]);

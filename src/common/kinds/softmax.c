@@ -14,10 +14,9 @@ dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
                 (int)alg_kind);
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
-    DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
+    DTP_TRY(dtp_check_static_pair(src_desc, dst_desc));
     DTP_REQUIRE(softmax_axis >= 0 && softmax_axis < src_desc->ndims, BAD_AXIS, "axis %d is outside 0..%d",
                 softmax_axis, src_desc->ndims - 1);
-    DTP_TRY(dtp_check_static(src_desc, "src"));
     DTP_TRY(dtp_check_post_ops(attr, dst_desc));
     dtp_softmax_desc_t op;
     memset(&op, 0, sizeof op);

@@ -38,6 +38,12 @@ dnnl_tp_status_t dtp_check_static(const dtp_md_t *md, const char *name) {
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_check_static_pair(const dtp_md_t *src, const dtp_md_t *dst) {
+    DTP_TRY(dtp_check_static(src, "src"));
+    DTP_TRY(dtp_check_static(dst, "dst"));
+    return dtp_check_same_dims(src, "src", dst, "dst");
+}
+
 dnnl_tp_status_t dtp_check_window(int d, int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
                                   int64_t pad_l, int64_t pad_r, int64_t out) {
     /* Positions, also those of taps outside, are computed without a look at overflow from here on. */
@@ -70,11 +76,12 @@ dnnl_tp_status_t dtp_check_post_ops(const dtp_attr_t *attr, const dtp_md_t *dst)
     for (int i = 0; i < attr->post_ops->len; ++i) {
         const dtp_post_op_t *e = &attr->post_ops->entry[i];
         if (e->kind == dnnl_tp_sum) {
-            DTP_REQUIRE(e->sum_dt == dnnl_tp_data_type_undef ||
-                            dtp_type_size(e->sum_dt) == dtp_type_size(dst->data_type),
-                        DATA_TYPE_MISMATCH, "post-op %d: sum reads %s, dst is %s, of another size", i,
-                        dnnl_tp_dt2str(e->sum_dt), dnnl_tp_dt2str(dst->data_type));
-            continue;
+            if (e->sum_dt == dnnl_tp_data_type_undef ||
+                dtp_type_size(e->sum_dt) == dtp_type_size(dst->data_type))
+                continue;
+            return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_POST_OPS,
+                            "post-op %d: sum reads %s, dst is %s, of another size", i,
+                            dnnl_tp_dt2str(e->sum_dt), dnnl_tp_dt2str(dst->data_type));
         }
         if (e->kind == dnnl_tp_prelu)
             DTP_REQUIRE(e->mask >> dst->ndims == 0, BAD_MASK, "post-op %d: mask %d, dst has %d dimensions", i,

@@ -10,11 +10,10 @@ dnnl_tp_status_t dtp_channel_norm_check(dtp_channel_norm_desc_t *op, dnnl_tp_pro
     DTP_TRY(dtp_check_forward(prop));
     DTP_TRY(dtp_check_md(src, "src", false));
     DTP_TRY(dtp_check_md(dst, "dst", true));
-    DTP_TRY(dtp_check_same_dims(src, "src", dst, "dst"));
+    DTP_TRY(dtp_check_static_pair(src, dst));
     DTP_REQUIRE(src->ndims >= least_ndims && src->ndims <= 5, BAD_NDIMS, "%d dimensions, %d..5 are allowed",
                 src->ndims, least_ndims);
     DTP_REQUIRE(!(flags & ~known), BAD_FLAGS, "flags 0x%x", flags);
-    DTP_TRY(dtp_check_static(src, "src"));
     op->prop = prop;
     op->flags = flags;
     op->epsilon = epsilon;

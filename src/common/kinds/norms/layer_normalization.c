@@ -14,7 +14,7 @@ dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
     DTP_TRY(dtp_check_forward(prop_kind));
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
-    DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
+    DTP_TRY(dtp_check_static_pair(src_desc, dst_desc));
     int n = src_desc->ndims;
     DTP_REQUIRE(n >= 2 && n <= 5, BAD_NDIMS, "%d dimensions, 2..5 are allowed", n);
     DTP_REQUIRE(!(flags & ~known), BAD_FLAGS, "flags 0x%x", flags);
@@ -22,7 +22,6 @@ dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
                     scale_shift_data_type == dnnl_tp_f16,
                 BAD_DATA_TYPE, "scale and shift are f32, bf16 or f16, not %s",
                 dnnl_tp_dt2str(scale_shift_data_type));
-    DTP_TRY(dtp_check_static(src_desc, "src"));
     DTP_TRY(dtp_check_post_ops(attr, dst_desc));
     dtp_layer_norm_desc_t op;
     memset(&op, 0, sizeof op);

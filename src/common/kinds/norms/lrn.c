@@ -13,12 +13,11 @@ dnnl_tp_status_t dnnl_tp_lrn_forward_primitive_desc_create(
                 "%s (%d) is not an algorithm of lrn", dnnl_tp_alg_kind2str(alg_kind), (int)alg_kind);
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
-    DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
+    DTP_TRY(dtp_check_static_pair(src_desc, dst_desc));
     DTP_REQUIRE(src_desc->ndims >= 2 && src_desc->ndims <= 5, BAD_NDIMS, "%d dimensions, 2..5 are allowed",
                 src_desc->ndims);
     DTP_REQUIRE(local_size >= 1, BAD_PARAM, "local_size is %lld, at least 1 is needed",
                 (long long)local_size);
-    DTP_TRY(dtp_check_static(src_desc, "src"));
     dtp_lrn_desc_t op;
     memset(&op, 0, sizeof op);
     op.base.kind = dnnl_tp_lrn;
