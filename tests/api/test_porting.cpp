@@ -126,10 +126,10 @@ void test_arguments_have_the_layout_of_the_descriptor(void **) {
     std::memset(src.data(), 0, from.get_size());
     for (dnnl_tp_dim_t more : {-1, 0, 4096}) {
         const t::memory scratch({{size + more}, dt::u8, tag::a}, p.e);
-        ASSERT_STATUS(more < 0 ? invalid : ok,
-                      t::softmax_forward(pd).execute(p.s, {{DNNL_TP_ARG_SRC, src},
-                                                           {DNNL_TP_ARG_DST, dst},
-                                                           {DNNL_TP_ARG_SCRATCHPAD, scratch}}));
+        ASSERT_STATUS(
+            more < 0 ? invalid : ok,
+            t::softmax_forward(pd).execute(
+                p.s, {{DNNL_TP_ARG_SRC, src}, {DNNL_TP_ARG_DST, dst}, {DNNL_TP_ARG_SCRATCHPAD, scratch}}));
     }
     p.s.wait();
 }
@@ -140,7 +140,8 @@ void test_the_engine_is_the_one_object(void **) {
     const t::memory x(md, p.e), y(md, other.e);
     const t::eltwise_forward relu({p.e, forward, t::algorithm::eltwise_relu, md, md});
     ASSERT_STATUS(invalid, relu.execute(other.s, {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_DST, x}}));
-    ASSERT_STATUS(ok, relu.execute(p.s, {{DNNL_TP_ARG_SRC, y}, {DNNL_TP_ARG_DST, y}})); /* the host's memory */
+    ASSERT_STATUS(ok,
+                  relu.execute(p.s, {{DNNL_TP_ARG_SRC, y}, {DNNL_TP_ARG_DST, y}})); /* the host's memory */
     p.s.wait();
 }
 
@@ -213,8 +214,8 @@ void test_what_is_computed_here(void **) {
     t::post_ops prelu, sum;
     prelu.append_prelu(0);
     sum.append_sum();
-    ASSERT_STATUS(ok, t::reduction::primitive_desc(p.e, t::algorithm::reduction_sum, m, row, 0.f, 0.f,
-                                                   with(prelu)));
+    ASSERT_STATUS(
+        ok, t::reduction::primitive_desc(p.e, t::algorithm::reduction_sum, m, row, 0.f, 0.f, with(prelu)));
     ASSERT_STATUS(ok, t::binary::primitive_desc(p.e, t::algorithm::binary_add, m, m, m, with(prelu)));
     for (const t::post_ops &ops : {prelu, sum})
         ASSERT_STATUS(ok, t::softmax_forward::primitive_desc(p.e, forward, t::algorithm::softmax_accurate, m,
@@ -235,6 +236,22 @@ void test_what_is_computed_here(void **) {
     ASSERT_STATUS(ok, t::matmul(pd, t::matmul(pd).get_cache_blob()));
 }
 
+void test_what_is_refused_with_another_status(void **) {
+    place p;
+    const t::memory::desc s8({2, 3}, dt::s8, tag::ab), wei({4, 3}, dt::f32, tag::ab),
+        dst({2, 4}, dt::f32, tag::ab), open({DNNL_TP_RUNTIME_DIM_VAL, 2, 4, 4}, dt::f32, tag::nchw),
+        image({2, 2, 4, 4}, dt::s8, tag::nchw), taps({2, 2, 1, 1}, dt::f32, tag::oihw);
+    ASSERT_STATUS(unimplemented, t::inner_product_forward::primitive_desc(p.e, forward, s8, wei, dst));
+    ASSERT_STATUS(unimplemented,
+                  t::convolution_forward::primitive_desc(p.e, forward, t::algorithm::convolution_direct,
+                                                         image, taps, image, {1, 1}, {0, 0}, {0, 0}));
+    ASSERT_STATUS(unimplemented,
+                  t::deconvolution_forward::primitive_desc(p.e, forward, t::algorithm::deconvolution_direct,
+                                                           image, taps, image, {1, 1}, {0, 0}, {0, 0}));
+    ASSERT_STATUS(unimplemented, t::resampling_forward::primitive_desc(
+                                     p.e, forward, t::algorithm::resampling_nearest, open, open));
+}
+
 /* A sum over no channel is 0; oneDNN refuses weights without elements. */
 void test_sums_over_no_channel(void **) {
     place p;
@@ -242,8 +259,8 @@ void test_sums_over_no_channel(void **) {
         dst({2, 3}, dt::f32, tag::ab), list({3}, dt::f32, tag::a), image({2, 0, 1, 1}, dt::f32, tag::nchw),
         taps({3, 0, 1, 1}, dt::f32, tag::oihw), out({2, 3, 1, 1}, dt::f32, tag::nchw);
     const t::inner_product_forward inner({p.e, forward, src, wei, list, dst});
-    const t::convolution_forward conv({p.e, forward, t::algorithm::convolution_direct, image, taps, list, out,
-                                       {1, 1}, {0, 0}, {0, 0}});
+    const t::convolution_forward conv(
+        {p.e, forward, t::algorithm::convolution_direct, image, taps, list, out, {1, 1}, {0, 0}, {0, 0}});
     float bias[3] = {1.f, 2.f, 3.f}, got[6];
     for (int k = 0; k < 2; ++k) {
         const t::primitive &one = k ? static_cast<const t::primitive &>(conv) : inner;
@@ -262,9 +279,9 @@ void test_what_crashes_there(void **) {
     const t::memory::desc m({4, 4}, dt::f32, tag::ab), image({1, 4, 5, 5}, dt::f32, tag::nchw);
     dnnl_tp_primitive_desc_t pd = nullptr;
     const dnnl_tp_dims_t one = {1, 1}, zero = {0, 0};
-    assert_int_equal(dnnl_tp_pooling_forward_primitive_desc_create(
-                         &pd, p.e, dnnl_tp_forward_inference, dnnl_tp_pooling_max, image, image, one, one,
-                         nullptr, zero, zero, nullptr),
+    assert_int_equal(dnnl_tp_pooling_forward_primitive_desc_create(&pd, p.e, dnnl_tp_forward_inference,
+                                                                   dnnl_tp_pooling_max, image, image, one,
+                                                                   one, nullptr, zero, zero, nullptr),
                      invalid);
     const std::vector<t::memory::desc> two = {m, m};
     ASSERT_STATUS(invalid, t::concat::primitive_desc(p.e, 7, two));
@@ -280,8 +297,8 @@ void test_what_succeeds_there(void **) {
     ASSERT_STATUS(ok, t::memory::desc({many - 1}, dt::u8, tag::a));
     dnnl_tp_stream_t s = nullptr;
     assert_int_equal(dnnl_tp_stream_create(&s, p.e, 64), invalid);
-    ASSERT_STATUS(invalid, t::primitive_attr().set_rounding_mode(DNNL_TP_ARG_DST,
-                                                                 static_cast<t::rounding_mode>(9)));
+    ASSERT_STATUS(invalid,
+                  t::primitive_attr().set_rounding_mode(DNNL_TP_ARG_DST, static_cast<t::rounding_mode>(9)));
     const t::memory scalar(t::memory::desc::host_scalar(dt::f32), 1.f);
     assert_null(scalar.get_engine().get());
     assert_true(scalar.get_engine() != p.e);
@@ -304,6 +321,7 @@ int main() {
                                 cmocka_unit_test(test_the_cache_of_primitives_knows_engines_apart),
                                 cmocka_unit_test(test_the_number_of_threads_is_the_process_s),
                                 cmocka_unit_test(test_what_is_computed_here),
+                                cmocka_unit_test(test_what_is_refused_with_another_status),
                                 cmocka_unit_test(test_sums_over_no_channel),
                                 cmocka_unit_test(test_what_crashes_there),
                                 cmocka_unit_test(test_what_succeeds_there)};

@@ -250,7 +250,8 @@ void sums_of_another_size(const engine &eng) {
                                             {1, 1}, {0, 0}, {0, 0}, attr);
     });
     refused([&] { binary::primitive_desc(eng, algorithm::binary_add, a, a, a, attr); });
-    refused([&] { eltwise_forward::primitive_desc(eng, fwd, algorithm::eltwise_relu, a, a, 0.f, 0.f, attr); });
+    refused(
+        [&] { eltwise_forward::primitive_desc(eng, fwd, algorithm::eltwise_relu, a, a, 0.f, 0.f, attr); });
     refused([&] { reorder::primitive_desc(eng, a, eng, a, attr); });
 }
 
