@@ -1,9 +1,9 @@
 /* Batch and group normalization on vectors: the interface between driver and kernels.
  *
- * Elements are a matrix: "cols" kernels have a channel per column (channels last, or blocks of channels), "rows"
- * kernels a channel per row (planes). Statistics are those of a chunk of a channel: mean and sum of squared distances
- * from it; in rows by a second pass, for which the first one leaves the chunk in the first cache. Chunks are joined in
- * a fixed order. */
+ * Elements are a matrix: "cols" kernels have a channel in each column (channels last, or blocks of
+ * channels), "rows" kernels have a channel in each row (planes). Statistics belong to a chunk of a
+ * channel: mean and sum of squared distances from it. In rows a second pass computes the latter;
+ * the first pass leaves the chunk in the first-level cache. Chunks are joined in a fixed order. */
 #ifndef DTP_CPU_CHANNEL_NORM_KERN_H
 #define DTP_CPU_CHANNEL_NORM_KERN_H
 
@@ -20,8 +20,9 @@ typedef struct {
 } dtp_cn_moments_t;
 typedef void (*dtp_cn_moments_fn_t)(const dtp_cn_moments_t *a);
 
-/* Joins `entries` chunks of each channel; entry i stands at mean + i * ld and m2 + i * ld and is of `chunk`
- * elements, the last one of each `period` of them of `tail`. out_mean[c], out_var[c]: variance of all. */
+/* Joins `entries` chunks of each channel; entry i is at mean + i * ld and m2 + i * ld and has
+ * `chunk` elements; the last one of each `period` entries has `tail` elements. out_mean[c],
+ * out_var[c]: mean and variance of all. */
 typedef struct {
     const float *mean, *m2;
     int64_t ld, entries, period, chunk, tail, channels;
@@ -29,7 +30,8 @@ typedef struct {
 } dtp_cn_join_t;
 typedef void (*dtp_cn_join_fn_t)(const dtp_cn_join_t *a);
 
-/* mul[c] = factor * scale[c] / sqrt(var[c] + eps), add[c] = factor * shift[c]. scale, shift NULL: 1, 0. */
+/* mul[c] = factor * scale[c] / sqrt(var[c] + eps), add[c] = factor * shift[c]. scale, shift NULL:
+ * 1, 0. */
 typedef struct {
     const float *var, *scale, *shift;
     float *mul, *add;
@@ -38,19 +40,19 @@ typedef struct {
 } dtp_cn_factors_t;
 typedef void (*dtp_cn_factors_fn_t)(const dtp_cn_factors_t *a);
 
-/* y = (x - mean[c]) * mul[c] + add[c], plus src1; positive: y > 0; dst = max(y, least). src1 and dst have a type.
- * Types: dst f32, or src's own of the real ones. */
+/* y = (x - mean[c]) * mul[c] + add[c], plus src1; positive: y > 0; dst = max(y, least). src1 and
+ * dst have a type. Types: dst f32, or src's own of the real ones. */
 typedef struct {
     const void *src;
     void *dst;
-    const void *src1;  /* laid out as dst; NULL: none */
+    const void *src1;  /* with the layout of dst; NULL: none */
     uint8_t *positive; /* 1 or 0; NULL: not wanted */
     const float *mean, *mul, *add;
     v_type_t src_type, dst_type;
     int64_t ld_src, ld_dst, ld_positive, rows, cols;
     float least; /* minus infinity: none */
     int stream;  /* non-temporal stores; dst is f32 */
-    /* rows come from beyond the second cache, which is fastest for one long read: one row after another */
+    /* Rows exceed the second-level cache, and one long read is fastest: one row after another. */
     int exceeds_l2;
 } dtp_cn_apply_t;
 typedef void (*dtp_cn_apply_fn_t)(const dtp_cn_apply_t *a);

@@ -1,9 +1,10 @@
-/* Boxes of loops over tensors of any layouts: the skeleton of reorder, binary, reduction, concat and sum.
+/* Boxes of loops over tensors of any layouts: the skeleton of reorder, binary, reduction, concat
+ * and sum.
  *
- * A logical range of a problem is cut into boxes; inside a box every operand's address is linear in every
- * loop index, whatever its blocks are (a dim of size 20 in blocks of 16 gives two boxes). Loops of a box are
- * dropped, sorted and fused until few are left; a kernel takes the innermost ones, a cursor walks the others.
- * Nothing here computes or knows data types: strides are in elements. */
+ * A logical range of a problem is split into boxes; inside a box every operand's address is linear
+ * in every loop index, for any blocks (a dim of size 20 in blocks of 16 gives two boxes). Loops of
+ * a box are dropped, sorted and fused to reduce their number; a kernel takes the innermost ones, a
+ * cursor walks the others. Nothing here computes or knows data types: strides are in elements. */
 #ifndef DTP_CPU_ELEMENTWISE_BOXES_H
 #define DTP_CPU_ELEMENTWISE_BOXES_H
 
@@ -21,30 +22,31 @@ typedef struct {
     int64_t off[DTP_BOXES_OPS];               /* of the box's first element, offset0 included */
 } dtp_box_t;
 
-/* Cuts lo <= p < hi (hi may reach into the padding) into boxes. full: dims of the problem; an operand whose
- * dim is 1 where full's is not is broadcast along it. Returns the number of boxes (0 = empty range), or -1
- * when the blocks of the operands do not divide each other or a limit is exceeded: then another
- * implementation has to serve. */
+/* Cuts lo <= p < hi (hi may reach into the padding) into boxes. full: dims of the problem; an
+ * operand is broadcast along a dim that is 1 in the operand and not in full. Returns the number of
+ * boxes (0 = empty range), or -1 if the blocks of the operands do not divide each other or a limit
+ * is exceeded: then another implementation has to serve. */
 int dtp_boxes_cut(dtp_box_t *box, int capacity, int ndims, const int64_t *full, const int64_t *lo,
                   const int64_t *hi, int nops, const dtp_md_t *const *md);
 /* The whole problem, 0 <= p < full, into DTP_BOXES_MAX boxes. */
 int dtp_boxes_cut_all(dtp_box_t *box, int ndims, const int64_t *full, int nops, const dtp_md_t *const *md);
-/* Boxes of md's padding (one operand); -1 as above. skip >= 0: without the padding of that dim where all
- * other dims are logical. */
+/* Boxes of md's padding (one operand); -1 as above. skip >= 0: without padding that is in this dim
+ * only. */
 int dtp_boxes_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int skip);
 
-/* Drops loops of one iteration, sorts by the stride of operand `lead` (largest outermost, ties by the other
- * operands), fuses neighbours. */
+/* Drops loops of one iteration, sorts by the stride of operand `lead` (largest outermost, ties by
+ * the other operands), fuses neighbours. */
 void dtp_boxes_order(dtp_box_t *box, int nops, int lead);
 /* Moves loop d to position `to`, shifting those between. */
 void dtp_boxes_move(dtp_box_t *box, int nops, int d, int to);
-/* Iterations of loops first..last-1. */
+/* Number of iterations of loops first..last-1. */
 int64_t dtp_boxes_count(const dtp_box_t *box, int first, int last);
 
 /* Resolves md (format any) to the blocks and the order of dims of like, dense for md's own dims. */
 void dtp_boxes_layout_like(dtp_md_t *md, const dtp_md_t *like);
 
-/* The walk over the outer loops 0..nd-1 of a box in row-major order. off starts at the box's offsets. */
+/* The walk over the outer loops 0..nd-1 of a box in row-major order. off starts at the box's
+ * offsets. */
 typedef struct {
     int64_t idx[DTP_BOXES_DIMS];
     int64_t off[DTP_BOXES_OPS];

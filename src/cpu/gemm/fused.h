@@ -1,5 +1,5 @@
-/* What of a chain of post-operations the micro-kernels do themselves: [relu] [addend] [relu or clip] [any eltwise] on an f32
- * dst with dense columns. Shared by products and convolutions. */
+/* Chains of post-operations that the micro-kernels compute themselves: [relu] [addend] [relu or
+ * clip] [any eltwise] on an f32 dst with dense columns. Shared by products and convolutions. */
 #ifndef DTP_CPU_GEMM_FUSED_H
 #define DTP_CPU_GEMM_FUSED_H
 
@@ -9,7 +9,7 @@
 typedef struct {
     uint32_t flags; /* DTP_UKR_RELU_FIRST, DTP_UKR_FLOOR, DTP_UKR_CAP, DTP_UKR_ADD_BF16 */
     float floor, cap;
-    bool has_add, add_is_c; /* an addend; which is the old dst */
+    bool has_add, add_is_c; /* there is an addend; it is the old dst */
     float add_scale;
     int add_arg;                        /* dense index of the addend */
     int64_t add_row_stride, add_offset; /* elements */
@@ -17,10 +17,10 @@ typedef struct {
     float act_alpha, act_beta;
 } dtp_fused_t;
 
-/* False: the chain is something else. passes: the sums may take several passes; the old dst (the addend may be just
- * that) is added in the first one, before any relu. bf16: the addend may be bf16. */
+/* False: the chain has another form. passes: the sums may take several passes; the old dst (which
+ * the addend may be) is added in the first pass, before any relu. bf16: the addend may be bf16. */
 bool dtp_fused_init(dtp_fused_t *f, const dtp_postops_t *po, bool passes, bool bf16);
-/* Adds DTP_UKR_*_BF16 for types of dst and bias; false: the kernels do not know them. */
+/* Adds DTP_UKR_*_BF16 for types of dst and bias; false: the kernels do not support them. */
 bool dtp_fused_types(const dtp_ukr_set_t *ukr, dnnl_tp_data_type_t dst, dnnl_tp_data_type_t bia,
                      uint32_t *flags);
 

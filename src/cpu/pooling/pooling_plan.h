@@ -1,11 +1,11 @@
-/* The plan of pooling on vectors, which pooling_simd.c makes, and its two ways to run:
+/* The plan of pooling on vectors, which pooling_simd.c makes, and its two forms:
  *
- * rows   the channels of a pixel lie side by side (channels last, or blocks of channels): a unit of work is one
- *        row of dst, or some, of a block of channels; a kernel call is one row.
+ * rows   the channels of a pixel are adjacent (channels last, or blocks of channels): a unit of
+ *        work is one or several rows of dst of a block of channels; a kernel call is one row.
  * planes everything else: a unit is the plane of one channel; a kernel call is a plane.
  *
- * What a kernel cannot read or write where it lies (types other than f32 and, in rows without post-operations, bf16; for planes,
- * other layouts) passes through scratch. */
+ * Data that a kernel cannot read or write directly (types other than f32 and, in rows without
+ * post-operations, bf16; for planes, other layouts) pass through scratch. */
 #ifndef DTP_CPU_POOLING_PLAN_H
 #define DTP_CPU_POOLING_PLAN_H
 
@@ -13,8 +13,8 @@
 #include "cpu/pooling/pooling_kern.h"
 #include "cpu/postops/postops.h"
 
-/* Where element (n, c, d, h, w) lies: offset0 + n * n_stride + (c / block) * c_stride + (c % block) +
- * d * s[0] + h * s[1] + w * s[2]; block 1: plain. */
+/* The position of element (n, c, d, h, w): offset0 + n * n_stride + (c / block) * c_stride + (c %
+ * block) + d * s[0] + h * s[1] + w * s[2]; block 1: plain. */
 typedef struct {
     int64_t offset0, n_stride, c_stride, block, s[DTP_POOLING_DIMS];
 } dtp_pool_view_t;
@@ -33,25 +33,26 @@ typedef struct {
     int64_t n, c, volume, divisor;
     bool planes, exact, taps;
     int maximum; /* 0 or DTP_POOL_MAX_* */
-    bool src_direct, dst_direct,
-        tap_direct; /* kernels read src, write dst and the workspace where they lie */
-    v_type_t type;  /* of what the kernels of rows read and write */
+    /* kernels read src, write dst and the workspace directly */
+    bool src_direct, dst_direct, tap_direct;
+    v_type_t type; /* type that the kernels of rows read and write */
     float least;
     int64_t units, grain;
     /* rows */
-    int64_t block, blocks; /* channels that are worked on together, and how many such blocks */
-    int64_t many;          /* blocks of a unit: more than 1 where a block is one output */
+    int64_t block, blocks; /* channels that are computed together, and the number of such blocks */
+    int64_t many;          /* blocks of a unit: more than 1 if a block is one output */
     int64_t band, bands;   /* rows of dst of a unit */
-    int64_t band_rows;     /* rows of src that a band reaches, at most */
+    int64_t band_rows;     /* limit of the rows of src that a band depends on */
     bool stream;           /* dst goes past the caches, if it is aligned */
-    int64_t shards;        /* > 1: of the columns of one output, summed on their own first */
+    /* > 1: parts of the columns of one output, which are summed separately first */
+    int64_t shards;
     /* planes */
-    bool whole; /* one output: all of the plane, which lies in one piece */
-    /* bytes into a participant's scratch */
+    bool whole; /* one output of the whole plane, which is contiguous */
+    /* Bytes into a participant's scratch. */
     size_t src_at, dst_at, tap_at, room_at;
     bool picks;      /* rows of at most two vectors */
-    bool runs;       /* planes that keep their size are one run */
-    size_t picks_at; /* shared: dtp_pool_plane_t.pick or .columns, behind .taps */
+    bool runs;       /* planes whose size does not change are one run */
+    size_t picks_at; /* shared: dtp_pool_plane_t.pick or .columns, after .taps */
 } dtp_pool_plan_t;
 
 typedef struct {

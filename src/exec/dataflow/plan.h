@@ -1,4 +1,5 @@
-/* What the builder writes and the engine reads; private to this room. State machine: dataflow.h. */
+/* The plan, which the builder writes and the engine reads; private to this folder. State machine:
+ * dataflow.h. */
 #ifndef DTP_EXEC_DATAFLOW_PLAN_H
 #define DTP_EXEC_DATAFLOW_PLAN_H
 
@@ -7,7 +8,8 @@
 
 #define DTP_DATAFLOW_NONE UINT32_MAX
 
-/* A task is one word: address of the instance / 128 above, node below. */
+/* A task is one word: the address of the instance / 128 in the upper bits, the node in the lower
+ * ones. */
 enum { DTP_DATAFLOW_NODE_BITS = 23, DTP_DATAFLOW_MAX_NODES = 1 << 22 };
 #define DTP_DATAFLOW_NODE_MASK (((uint64_t)1 << DTP_DATAFLOW_NODE_BITS) - 1)
 static inline uint64_t dtp_dataflow_tag(const dtp_dataflow_instance_t *instance) {
@@ -19,7 +21,7 @@ static inline dtp_dataflow_instance_t *dtp_dataflow_instance_of(uint64_t word) {
 #define DTP_DATAFLOW_ADDRESS_LIMIT ((uint64_t)DTP_NO_SHARE << (64 - DTP_DATAFLOW_NODE_BITS))
 
 enum { DTP_FK_OP, DTP_FK_PAD, DTP_FK_IF, DTP_FK_TEST, DTP_FK_WHILE, DTP_FK_EXIT, DTP_FK_CALL };
-/* Bits of a node: kind, flags of the builder, what the engine adds. */
+/* Bits of a node: kind, flags of the builder, flags that the engine adds. */
 #define DTP_FN_KIND(bits) ((bits)&15)
 #define DTP_FN_FLAGS 4
 #define DTP_FN_COSTLY (DTP_DATAFLOW_COSTLY << DTP_FN_FLAGS)
@@ -27,17 +29,18 @@ enum { DTP_FK_OP, DTP_FK_PAD, DTP_FK_IF, DTP_FK_TEST, DTP_FK_WHILE, DTP_FK_EXIT,
 #define DTP_FN_SPLITS (DTP_DATAFLOW_SPLITS << DTP_FN_FLAGS)
 #define DTP_FN_MAY_BLOCK (DTP_DATAFLOW_MAY_BLOCK << DTP_FN_FLAGS)
 #define DTP_FN_MAY_PEND ((DTP_DATAFLOW_MAY_BLOCK | DTP_DATAFLOW_MAY_PEND) << DTP_FN_FLAGS)
-#define DTP_FN_NEXT (1u << 14)  /* edges start with NEXT edges */
-#define DTP_FN_WORTH (1u << 15) /* the work below it pays for giving it away */
-/* No OP or PAD that the inner loop can take. */
+#define DTP_FN_NEXT (1u << 14)  /* its edges begin with NEXT edges */
+#define DTP_FN_WORTH (1u << 15) /* the work that depends on it is worth giving it away */
+/* The inner loop cannot execute nodes with one of these bits. */
 #define DTP_FN_SLOW (14u | DTP_FN_COSTLY | DTP_FN_MAY_PEND | DTP_FN_NEXT)
 _Static_assert(DTP_FK_OP == 0 && DTP_FK_PAD == 1, "kinds of the inner loop");
 
-/* Out-edges: edges[edge .. next node's edge): the count of NEXT edges and their variables if DTP_FN_NEXT,
- * then to other blocks, then to its own, the most critical last. */
+/* Out-edges: edges[edge .. next node's edge): if DTP_FN_NEXT, the number of NEXT edges and their
+ * variables; then edges to other blocks, then edges to its own block, the most critical one last.
+ */
 typedef struct {
     uint32_t edge;
-    uint32_t index; /* the caller's; IF, TEST, WHILE, CALL: into their table */
+    uint32_t index; /* the caller's; for IF, TEST, WHILE, CALL: into their table */
     uint32_t bits;
     uint32_t sink; /* block whose completion it counts in, or DTP_DATAFLOW_NONE */
 } dtp_dataflow_node_t;
@@ -46,11 +49,13 @@ typedef struct {
 #define DTP_DATAFLOW_DIRECT 0x80000000u
 
 typedef struct {
-    uint32_t first, counted; /* counters that are set when the block is entered: [first, first + counted) */
-    uint32_t done;           /* initial completion counter */
-    uint32_t up;             /* block around; DTP_DATAFLOW_NONE: the instance */
-    uint32_t end;            /* node to arrive at instead, or DTP_DATAFLOW_NONE */
-    /* Entry tokens, in edges[]: as edges (DIRECT where nothing else is waited for). */
+    /* The counters [first, first + counted) are set when the block is entered. */
+    uint32_t first, counted;
+    uint32_t done; /* initial completion counter */
+    uint32_t up;   /* block around; DTP_DATAFLOW_NONE: the instance */
+    uint32_t end;  /* node to arrive at instead, or DTP_DATAFLOW_NONE */
+    /* Entry tokens, in edges[], in the form of edges (DIRECT if the node waits for nothing else).
+     */
     uint32_t entry, n_entry;
 } dtp_dataflow_control_block_t;
 
@@ -92,7 +97,7 @@ struct dtp_dataflow_region {
     dtp_dataflow_region_kind_t kind;
     dtp_dataflow_block_t block;               /* of the builder */
     size_t done_at, count_at, link_at, bytes; /* of an instance; bytes with the rings in it */
-    double ns; /* of one instance, Ifs taken on the dear side, Whiles guessed */
+    double ns; /* of one instance, with the more expensive branch of Ifs and guesses for Whiles */
 };
 
 struct dtp_dataflow_plan {
@@ -100,7 +105,7 @@ struct dtp_dataflow_plan {
     uint32_t n_regions;
     double mean_ns; /* of the root's nodes */
     bool learns, may_pend;
-    uint32_t n_index;      /* of nodes that are executed: 0 .. n_index - 1 */
+    uint32_t n_index;      /* nodes that are executed have the indices 0 .. n_index - 1 */
     const uint32_t *order; /* if it learns: the root's nodes, earlier ones first */
 };
 
@@ -112,9 +117,9 @@ static inline DTP_ATOMIC(uint32_t) *
     dtp_dataflow_done(const dtp_dataflow_region_t *r, dtp_dataflow_instance_t *instance) {
     return (DTP_ATOMIC(uint32_t) *)(void *)((char *)instance + r->done_at);
 }
-/* One block: arrivals may be made together (dataflow.h). */
+/* Whether the region has one block, so that arrivals may be joint (dataflow.h). */
 static inline bool dtp_dataflow_is_flat(const dtp_dataflow_region_t *r) { return r->n_blocks == 1; }
-/* Next word of an overflow list, per node. */
+/* The next word of an overflow list; each node has one. */
 static inline uint64_t *dtp_dataflow_link(uint64_t word) {
     dtp_dataflow_instance_t *instance = dtp_dataflow_instance_of(word);
     return (uint64_t *)(void *)((char *)instance + instance->region->link_at) +

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* Values of the root: what is given, what is wanted, whose operators run all the same. Nothing else runs. */
+/* Values of the root: inputs that are given, results that are wanted, and values whose operators
+ * run in any case. No other operators run. */
 typedef struct {
     int nfeeds, nfetches, ntargets;
     const int32_t *feeds, *fetches, *targets;

@@ -1,11 +1,11 @@
-/* Parts of the memory plan (plan.c): what needs memory, and where it is placed. */
+/* Parts of the memory plan (plan.c): allocations and their places. */
 #ifndef DTP_EXEC_COMPILE_MEMORY_PLAN_H
 #define DTP_EXEC_COMPILE_MEMORY_PLAN_H
 
 #include "exec/compile/memory/ancestors.h"
 #include "exec/compile/order/orderings.h"
 
-/* Something that needs memory: from step `first` to step `last`, if steps run one after another. */
+/* An allocation: needed from step `first` to step `last`, if steps run one after another. */
 typedef struct {
     int buf; /* buffer, or number of buffers + scope: the ring of a loop */
     int first, last;
@@ -13,17 +13,18 @@ typedef struct {
     size_t at;
 } dtp_allocation_t;
 
-/* What runs when in scopes whose nodes run in any order (plan_order.c). */
+/* Orderings in scopes whose nodes run in any order (plan_order.c). */
 typedef struct {
     const dtp_orderings_t *orderings;
     const dtp_lower_t *l;
-    const int *heir_of; /* per buffer: whose place it takes over, -1 */
+    const int *heir_of; /* for each buffer: the buffer whose place it takes over; -1: none */
     dtp_ancestors_t ancestors;
-    int *set_of;      /* per event of the program: its number in `ancestors`, -1: of another scope */
-    int scope, begin; /* its first event */
+    /* for each event of the program: its number in `ancestors`; -1: in another scope */
+    int *set_of;
+    int scope, begin; /* begin: first event of the scope */
     bool is_body;     /* not the condition of a loop */
     size_t worth;     /* bytes that can be saved in this scope */
-    int ifs;          /* around the current event */
+    int ifs;          /* number of Ifs around the current event */
     struct dtp_order_use {
         int event, next; /* of the same allocation */
         bool write, always;
@@ -31,24 +32,25 @@ typedef struct {
     int nuses, cap_uses;
     struct dtp_order_allocation {
         int uses; /* 1 + the first */
-        /* Events with which it is free; before which it must be: in events[], the latter behind the former.
-         */
+        /* In events[]: the nends events after which its memory is free, then the nbegins events
+         * before which it must be free. */
         int events, nends, nbegins;
         bool stays, next, early, always;
-    } * allocations; /* per buffer, then per scope */
+    } * allocations; /* for each buffer, then for each scope */
     int *events, nevents, cap_events, *touched, ntouched;
-    uint8_t *in_order; /* per event: an item of the interpreter */
+    uint8_t *in_order; /* for each event: whether it is an item of the interpreter */
 } dtp_order_t;
 
 dnnl_tp_status_t dtp_order_init(dtp_order_t *o, const dtp_orderings_t *orderings, const dtp_lower_t *l,
                                 const int *heir_of);
-/* Then dtp_order_frees speaks of allocations of this scope. */
+/* Selects the scope for dtp_order_frees. */
 dnnl_tp_status_t dtp_order_scope(dtp_order_t *o, int scope);
-/* In every run and order of execution, all that touches a has ended before anything writes b. */
+/* Whether in every run and order of execution all accesses to a have ended before anything writes
+ * b. */
 bool dtp_order_frees(const dtp_order_t *o, const dtp_allocation_t *a, const dtp_allocation_t *b);
 
-/* Where allocations go (placement.c); returns the bytes that all take together. order NULL: one step after
- * another. */
+/* Places allocations (placement.c); *total: the bytes of all together. order NULL: steps run one
+ * after another. */
 dnnl_tp_status_t dtp_place_allocations(dtp_arena_t *arena, const dtp_order_t *order, dtp_allocation_t *r,
                                        int n, size_t *total);
 

@@ -1,13 +1,13 @@
-/* What runs when: steps become stages of the interpreter or nodes of the dataflow engine. */
+/* Scheduling: steps become stages of the interpreter or nodes of the dataflow engine. */
 #ifndef DTP_EXEC_COMPILE_ORDER_SCHEDULE_H
 #define DTP_EXEC_COMPILE_ORDER_SCHEDULE_H
 
 #include "exec/compile/order/orderings.h"
 
-/* Chooses what runs through counters, before memory is planned; makes the dataflow engine's program
- * once it is. */
+/* dtp_schedule_choose selects the steps that the dataflow engine runs, before memory is planned;
+ * dtp_schedule_build makes its program, after memory is planned. */
 enum {
-    DTP_SCHEDULE_ALL = 1,    /* everything, each step by itself */
+    DTP_SCHEDULE_ALL = 1,    /* all steps, each one separately */
     DTP_SCHEDULE_ORDERED = 2 /* host closures one after another, in their order */
 };
 dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *exec, dtp_lower_t *lower, unsigned options);
