@@ -174,6 +174,25 @@ void test_empty_on_request(void **) {
 }
 
 /* More arguments than execute keeps on its stack, and each form of a list. */
+/* An RMS norm takes and writes no mean; what describes one is where oneDNN has it. */
+void test_mean_of_an_rms_norm(void **) {
+    using flag = t::normalization_flags;
+    t::engine e;
+    const t::memory::desc md({2, 3, 8}, dt::f32, tag::bac), stat({2, 3}, dt::f32, tag::ba);
+    for (const bool global : {false, true})
+        for (const bool training : {false, true}) {
+            const auto prop = training ? t::prop_kind::forward_training : t::prop_kind::forward_inference;
+            const t::layer_normalization_forward::primitive_desc pd(
+                e, prop, md, md, 1e-5f, global ? flag::rms_norm | flag::use_global_stats : flag::rms_norm);
+            const t::memory::desc want = global || training ? stat : t::memory::desc();
+            assert_true(pd.mean_desc() == want && pd.variance_desc() == want);
+            const auto where = global ? t::query::src_md : t::query::dst_md;
+            assert_true(pd.query_md(where, 1) == want && pd.query_md(where, 2) == want);
+            assert_int_equal(pd.query<int>(t::query::num_of_inputs_s32), global ? 2 : 1);
+            assert_int_equal(pd.query<int>(t::query::num_of_outputs_s32), !global && training ? 2 : 1);
+        }
+}
+
 void test_execute_forms(void **) {
     t::engine e;
     t::stream s(e);
@@ -446,6 +465,7 @@ int main() {
         cmocka_unit_test(test_handles_are_shared),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_empty_on_request),
+        cmocka_unit_test(test_mean_of_an_rms_norm),
         cmocka_unit_test(test_execute_forms),
         cmocka_unit_test(test_both_forms_of_enumerators),
         cmocka_unit_test(test_service),

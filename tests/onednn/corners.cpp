@@ -151,6 +151,11 @@ void queries(const engine &eng) {
     const layer_normalization_forward::primitive_desc stats(eng, prop_kind::forward_training, bac, bac, 1e-5f,
                                                             normalization_flags::none);
     REQUIRE(stats.mean_desc() == memory::desc({4, 5}, dt::f32, tag::ba));
+    REQUIRE(stats.query_md(query::exec_arg_md, DNNL_ARG_MEAN) == stats.mean_desc() &&
+            stats.query_md(query::dst_md, 1) == stats.mean_desc());
+    const layer_normalization_forward::primitive_desc no_stats(eng, prop_kind::forward_inference, bac, bac,
+                                                               1e-5f, normalization_flags::none);
+    REQUIRE(no_stats.mean_desc() == memory::desc() && no_stats.variance_desc() == memory::desc());
     const memory::desc image({2, 4, 7, 7}, dt::f32, tag::nhwc);
     const resampling_forward::primitive_desc larger(eng, prop_kind::forward_inference,
                                                     algorithm::resampling_linear,

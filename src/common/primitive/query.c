@@ -27,20 +27,22 @@ static bool selects(const selection_t *s, const dtp_pd_arg_t *arg) {
     return false;
 }
 
+/* The mean that an RMS norm does not have is described as the variance is. */
+static const dtp_md_t *md_of_arg(const dtp_pd_t *pd, int arg) {
+    if (arg == DNNL_TP_ARG_SCRATCHPAD) return &pd->scratch_md;
+    int i = dtp_pd_arg_index(pd, arg);
+    if (i < 0 && arg == DNNL_TP_ARG_MEAN) i = dtp_pd_arg_index(pd, DNNL_TP_ARG_VARIANCE);
+    return i < 0 ? &dtp_md_zero : pd->args[i].md;
+}
+
 /* The index-th of the kind's own arguments that are selected. A shift without a scale is the first. */
 static const dtp_md_t *nth_md(const dtp_pd_t *pd, const selection_t *s, int index) {
     for (int i = 0; i < pd->attr_arg; ++i) {
         if (!selects(s, &pd->args[i])) continue;
         if (pd->args[i].arg == DNNL_TP_ARG_SCALE && dtp_md_is_zero(pd->args[i].md)) continue;
-        if (index-- == 0) return pd->args[i].md;
+        if (index-- == 0) return md_of_arg(pd, pd->args[i].arg);
     }
     return &dtp_md_zero;
-}
-
-static const dtp_md_t *md_of_arg(const dtp_pd_t *pd, int arg) {
-    if (arg == DNNL_TP_ARG_SCRATCHPAD) return &pd->scratch_md;
-    int i = dtp_pd_arg_index(pd, arg);
-    return i < 0 ? &dtp_md_zero : pd->args[i].md;
 }
 
 const_dnnl_tp_memory_desc_t dnnl_tp_primitive_desc_query_md(const_dnnl_tp_primitive_desc_t primitive_desc,
