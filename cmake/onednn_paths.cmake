@@ -18,7 +18,7 @@ function(onednn_names out)
     string(REGEX MATCHALL "(const_)?(dnnl|DNNL)_(tp|TP)_[A-Za-z0-9_]+" found "${text}")
     list(APPEND names ${found})
   endforeach()
-  list(FILTER names EXCLUDE REGEX "_(H|HPP|h|hpp)$")
+  list(FILTER names EXCLUDE REGEX "_(H|HPP|h|hpp|ENABLE_EXCEPTIONS)$")
   list(SORT names)
   list(REMOVE_DUPLICATES names)
   set(text)
@@ -38,6 +38,9 @@ endfunction()
 # see them.
 function(onednn_compat folder sources generated)
   set(guard "#ifndef ONEAPI_DNNL_DNNL_NAMES_H\n#define ONEAPI_DNNL_DNNL_NAMES_H")
+  # What a program may set before it includes a header.
+  string(APPEND guard "\n#ifdef DNNL_ENABLE_EXCEPTIONS\n"
+    "#define DNNL_TP_ENABLE_EXCEPTIONS DNNL_ENABLE_EXCEPTIONS\n#endif")
   onednn_names(names)
   onednn_header(${folder}/oneapi/dnnl/dnnl_names.h
     "${guard}\n#ifdef __cplusplus\n#define dnnl dnnl_tp\n#endif\n${names}#endif")

@@ -16,7 +16,8 @@
 #include "dnnl_tp/dnnl_tp.h"
 #include "dnnl_tp/dnnl_tp_enums.hpp"
 
-/** @cond Are there exceptions? Without them a failure writes its text to standard error and traps. */
+/** 1 = failed calls throw error. 0 = they write its text to standard error and end the program: the
+ * default where a program is compiled without exceptions. */
 #ifndef DNNL_TP_ENABLE_EXCEPTIONS
 #ifdef __cpp_exceptions
 #define DNNL_TP_ENABLE_EXCEPTIONS 1
@@ -24,7 +25,6 @@
 #define DNNL_TP_ENABLE_EXCEPTIONS 0
 #endif
 #endif
-/** @endcond */
 
 namespace dnnl_tp {
 
@@ -86,7 +86,7 @@ class error : public std::runtime_error {
 
 /** Implementation. */
 namespace detail {
-/** Throws; in programs without exceptions it writes the text to standard error and traps. */
+/** Throws, or ends the program: DNNL_TP_ENABLE_EXCEPTIONS. */
 [[noreturn]] inline void raise(const error &e) {
 #if DNNL_TP_ENABLE_EXCEPTIONS
     throw e;

@@ -1,5 +1,6 @@
 // A program for oneDNN that is compiled without exceptions: calls that succeed need none, those that return a status give
 // it, and a failure ends the program with its text.
+#define DNNL_ENABLE_EXCEPTIONS 0 // the same as the compiler says
 #include <sys/wait.h>
 #include <unistd.h>
 
