@@ -236,6 +236,73 @@ void test_what_is_computed_here(void **) {
     ASSERT_STATUS(ok, t::matmul(pd, t::matmul(pd).get_cache_blob()));
 }
 
+/* Attributes, types and layouts that oneDNN's tests want refused. */
+void test_what_more_is_computed_here(void **) {
+    place p;
+    const t::memory::desc m({4, 4}, dt::f32, tag::ab), image({1, 4, 6, 6}, dt::f32, tag::nchw),
+        image_bf16({1, 4, 6, 6}, dt::bf16, tag::nchw), image_nhwc({1, 4, 6, 6}, dt::f32, tag::nhwc);
+    t::post_ops prelu, sum, relu, mul;
+    prelu.append_prelu(0);
+    sum.append_sum();
+    relu.append_eltwise(t::algorithm::eltwise_relu, 0.f, 0.f);
+    mul.append_binary(t::algorithm::binary_mul, {{1, 1, 1, 1}, dt::f32, tag::nchw});
+    const auto none = t::normalization_flags::none;
+    const auto abs = t::algorithm::eltwise_abs;
+    for (const t::post_ops &ops : {prelu, sum, relu})
+        ASSERT_STATUS(ok, t::eltwise_forward::primitive_desc(p.e, forward, abs, m, m, 0.f, 0.f, with(ops)));
+    for (const t::memory::desc &dst : {image_bf16, image_nhwc})
+        ASSERT_STATUS(ok, t::eltwise_forward::primitive_desc(p.e, forward, abs, image, dst, 0.f, 0.f));
+    for (const t::post_ops &ops : {prelu, sum})
+        ASSERT_STATUS(
+            ok, t::layer_normalization_forward::primitive_desc(p.e, forward, m, m, 1e-5f, none, with(ops)));
+    ASSERT_STATUS(ok, t::batch_normalization_forward::primitive_desc(p.e, forward, image, image, 1e-5f, none,
+                                                                     with(mul)));
+    t::primitive_attr scaled;
+    scaled.set_scales_mask(DNNL_TP_ARG_SRC, 0);
+    ASSERT_STATUS(ok, t::softmax_forward::primitive_desc(p.e, forward, t::algorithm::softmax_accurate, m, m,
+                                                         1, scaled));
+    ASSERT_STATUS(ok,
+                  t::layer_normalization_forward::primitive_desc(p.e, forward, m, m, 1e-5f, none, scaled));
+    ASSERT_STATUS(ok, t::group_normalization_forward::primitive_desc(p.e, forward, image, image, 2, 1e-5f,
+                                                                     none, scaled));
+
+    const t::memory::desc a({4, 64}, dt::u8, tag::ab), b({64, 8}, dt::s8, tag::ba),
+        c({4, 8}, dt::f32, tag::ab), fa({4, 64}, dt::f32, tag::ab), fb({64, 8}, dt::f32, tag::ba);
+    t::primitive_attr odd, inner, each, shifted_sum;
+    odd.set_scales(DNNL_TP_ARG_WEIGHTS, 3, {3, 1});
+    inner.set_scales_mask(DNNL_TP_ARG_SRC, 2);
+    each.set_zero_points_mask(DNNL_TP_ARG_DST, 3);
+    t::post_ops minus;
+    minus.append_sum(1.f, 1);
+    shifted_sum.set_post_ops(minus);
+    for (const t::primitive_attr &attr : {odd, inner, each})
+        ASSERT_STATUS(ok, t::matmul::primitive_desc(p.e, a, b, c, attr));
+    for (const t::primitive_attr &attr : {odd, shifted_sum})
+        ASSERT_STATUS(ok, t::matmul::primitive_desc(p.e, fa, fb, c, attr));
+}
+
+/* And what they want computed. */
+void test_what_is_not_computed_here(void **) {
+    place p;
+    const t::memory::desc src({1, 16, 7, 7}, dt::u8, tag::any), taps({32, 16, 3, 3}, dt::s8, tag::any),
+        dst({1, 32, 7, 7}, dt::s32, tag::any), a({4, 64}, dt::u8, tag::ab), b({64, 8}, dt::s8, tag::ab),
+        c({4, 8}, dt::f32, tag::ab);
+    t::primitive_attr scaled, shifted, summed;
+    scaled.set_scales_mask(DNNL_TP_ARG_SRC, 0);
+    shifted.set_zero_points_mask(DNNL_TP_ARG_SRC, 0);
+    summed.set_zero_points_mask(DNNL_TP_ARG_WEIGHTS, 0);
+    summed.set_precomputed_reductions(DNNL_TP_ARG_SRC, 3, {1, 32});
+    for (const t::primitive_attr &attr : {scaled, shifted}) {
+        ASSERT_STATUS(unimplemented,
+                      t::convolution_forward::primitive_desc(p.e, forward, t::algorithm::convolution_direct,
+                                                             src, taps, dst, {1, 1}, {1, 1}, {1, 1}, attr));
+        ASSERT_STATUS(unimplemented, t::deconvolution_forward::primitive_desc(
+                                         p.e, forward, t::algorithm::deconvolution_direct, src, taps, dst,
+                                         {1, 1}, {1, 1}, {1, 1}, attr));
+    }
+    ASSERT_STATUS(unimplemented, t::matmul::primitive_desc(p.e, a, b, c, summed));
+}
+
 void test_what_is_refused_with_another_status(void **) {
     place p;
     const t::memory::desc s8({2, 3}, dt::s8, tag::ab), wei({4, 3}, dt::f32, tag::ab),
@@ -321,6 +388,8 @@ int main() {
                                 cmocka_unit_test(test_the_cache_of_primitives_knows_engines_apart),
                                 cmocka_unit_test(test_the_number_of_threads_is_the_process_s),
                                 cmocka_unit_test(test_what_is_computed_here),
+                                cmocka_unit_test(test_what_more_is_computed_here),
+                                cmocka_unit_test(test_what_is_not_computed_here),
                                 cmocka_unit_test(test_what_is_refused_with_another_status),
                                 cmocka_unit_test(test_sums_over_no_channel),
                                 cmocka_unit_test(test_what_crashes_there),
