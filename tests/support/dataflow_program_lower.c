@@ -65,6 +65,7 @@ static unsigned random_flags(dataflow_program_t *p) {
     else if (x < 2 * p->opts.costly) flags = DTP_DATAFLOW_WIDE;
     else if (x < 2 * p->opts.costly + p->opts.blocking) flags = DTP_DATAFLOW_MAY_BLOCK;
     else if (x >= 100 - p->opts.costly) flags = DTP_DATAFLOW_SPLITS;
+    else if (x % 2) flags = DTP_DATAFLOW_UNKNOWN;
     if (p->opts.pending && dataflow_program_rnd(p, 100) < p->opts.pending) flags |= DTP_DATAFLOW_MAY_PEND;
     return flags;
 }

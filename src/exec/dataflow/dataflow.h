@@ -196,7 +196,9 @@ enum {
     /* exec may return DTP_DATAFLOW_PENDING (implies COSTLY). */
     DTP_DATAFLOW_MAY_PEND = 32,
     /* As WIDE, if other threads have nothing else to do. */
-    DTP_DATAFLOW_SPLITS = 64
+    DTP_DATAFLOW_SPLITS = 64,
+    /* Its ns is a guess: it is COSTLY once a run has found so (DTP_DATAFLOW_LEARN). */
+    DTP_DATAFLOW_UNKNOWN = 128
 };
 #define DTP_DATAFLOW_NO_INDEX UINT32_MAX
 

@@ -29,10 +29,12 @@ enum { DTP_FK_OP, DTP_FK_PAD, DTP_FK_IF, DTP_FK_TEST, DTP_FK_WHILE, DTP_FK_EXIT,
 #define DTP_FN_SPLITS (DTP_DATAFLOW_SPLITS << DTP_FN_FLAGS)
 #define DTP_FN_MAY_BLOCK (DTP_DATAFLOW_MAY_BLOCK << DTP_FN_FLAGS)
 #define DTP_FN_MAY_PEND ((DTP_DATAFLOW_MAY_BLOCK | DTP_DATAFLOW_MAY_PEND) << DTP_FN_FLAGS)
+/* Only outside of the root: states have copies of the root's nodes, in which COSTLY is learned. */
+#define DTP_FN_UNKNOWN (DTP_DATAFLOW_UNKNOWN << DTP_FN_FLAGS)
 #define DTP_FN_NEXT (1u << 14)  /* its edges begin with NEXT edges */
 #define DTP_FN_WORTH (1u << 15) /* the work that depends on it is worth giving it away */
 /* The inner loop cannot execute nodes with one of these bits. */
-#define DTP_FN_SLOW (14u | DTP_FN_COSTLY | DTP_FN_MAY_PEND | DTP_FN_NEXT)
+#define DTP_FN_SLOW (14u | DTP_FN_COSTLY | DTP_FN_UNKNOWN | DTP_FN_MAY_PEND | DTP_FN_NEXT)
 _Static_assert(DTP_FK_OP == 0 && DTP_FK_PAD == 1, "kinds of the inner loop");
 
 /* Out-edges: edges[edge .. next node's edge): if DTP_FN_NEXT, the number of NEXT edges and their

@@ -274,6 +274,7 @@ static void add_step(sched_t *s, dtp_dataflow_block_t block, int k) {
     unsigned flags = 0;
     if (t->host) {
         flags = DTP_DATAFLOW_SIDE_EFFECT;
+        if (t->host->cost_ns <= 0) flags |= DTP_DATAFLOW_UNKNOWN;
         if (t->host->flags & DNNL_TP_HOST_MAY_BLOCK) flags |= DTP_DATAFLOW_MAY_BLOCK;
         if (t->host->flags & DNNL_TP_HOST_MAY_WAIT) flags |= DTP_DATAFLOW_MAY_PEND;
     } else if (t->op && ns > splits_ns) {
@@ -293,6 +294,7 @@ static void add_range(sched_t *s, dtp_dataflow_block_t block, int k) {
               : t->ctl                 ? 0.
                                        : dtp_step_ns(t);
         if (t->host) flags |= DTP_DATAFLOW_SIDE_EFFECT;
+        if (t->host && t->host->cost_ns <= 0) flags |= DTP_DATAFLOW_UNKNOWN;
         if (t->op && dtp_step_ns(t) > wide_ns) flags |= DTP_DATAFLOW_WIDE;
         else if (t->op && dtp_step_ns(t) > splits_ns) flags |= DTP_DATAFLOW_SPLITS;
         if (t->slice_group >= 0) flags |= DTP_DATAFLOW_WIDE;

@@ -337,10 +337,10 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         *node = (dtp_dataflow_node_t){
             .edge = w.n, .index = k->index, .bits = node_kind(k), .sink = DTP_DATAFLOW_NONE};
         if (k->kind == DTP_FT_NODE && !(k->flags & DTP_DATAFLOW_NOP))
-            node->bits |=
-                (uint32_t)(k->flags & (DTP_DATAFLOW_COSTLY | DTP_DATAFLOW_WIDE | DTP_DATAFLOW_SPLITS |
-                                       DTP_DATAFLOW_MAY_BLOCK | DTP_DATAFLOW_MAY_PEND))
-                << DTP_FN_FLAGS;
+            node->bits |= (uint32_t)(k->flags & (DTP_DATAFLOW_COSTLY | DTP_DATAFLOW_WIDE |
+                                                 DTP_DATAFLOW_SPLITS | DTP_DATAFLOW_MAY_BLOCK |
+                                                 DTP_DATAFLOW_MAY_PEND | (region ? DTP_DATAFLOW_UNKNOWN : 0)))
+                          << DTP_FN_FLAGS;
         if (k->rank >= WORTH_NS) node->bits |= DTP_FN_WORTH;
         if (k->kind == DTP_FT_IF) {
             const dtp_fif_t *f = &b->ifs[k->a];

@@ -17,9 +17,6 @@
 #include "exec/dataflow/run/run.h"
 #include "threading/base/futex.h"
 
-#ifndef DTP_DATAFLOW_COSTLY_NS /* tests/dataflow.cmake: little, so that nodes often turn out to be costly */
-#define DTP_DATAFLOW_COSTLY_NS 5000
-#endif
 enum {
     TIMER_NS = 15,  /* of a timed node is the timer's */
     ENGINE_NS = 10, /* of a node between two looks is the engine's */

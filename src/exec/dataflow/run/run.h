@@ -19,6 +19,9 @@
 #ifndef DTP_DATAFLOW_FEW_QUEUES /* tests: few, so that small crews mark theirs */
 #define DTP_DATAFLOW_FEW_QUEUES 16
 #endif
+#ifndef DTP_DATAFLOW_COSTLY_NS /* tests/dataflow.cmake: little, so that nodes often turn out to be costly */
+#define DTP_DATAFLOW_COSTLY_NS 5000
+#endif
 #ifndef DTP_DATAFLOW_LATER_NS /* tests: much, so that arrivals are always kept */
 #define DTP_DATAFLOW_LATER_NS 500
 #endif
@@ -152,6 +155,13 @@ struct dtp_dataflow_state {
 /* The owner sleeps; its ticket serves others, so that tasks alone wake it only while there is one
  * for it. */
 enum { DTP_DATAFLOW_AWAKE, DTP_DATAFLOW_ASLEEP, DTP_DATAFLOW_ASLEEP_LENT };
+
+/* Does a node take long, as its author said or, outside of the root, as this state has found? */
+static inline bool dtp_dataflow_is_costly(const dtp_dataflow_state_t *s, const dtp_dataflow_node_t *node) {
+    if (node->bits & DTP_FN_COSTLY) return true;
+    return DTP_UNLIKELY(node->bits & DTP_FN_UNKNOWN) && s->learn.active &&
+           DTP_LOAD(&s->learn.cost[node->index], relaxed) > DTP_DATAFLOW_COSTLY_NS;
+}
 
 /* The run fails unless it has failed before. */
 void dtp_dataflow_fail(dtp_dataflow_state_t *s, dnnl_tp_status_t status, int why, uint32_t index);

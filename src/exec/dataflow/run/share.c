@@ -235,7 +235,7 @@ static double offered_ns(const dtp_dataflow_worker_t *w) {
     for (const uint64_t *p = w->lifo; p < w->top && p < w->lifo + LOOKED_AT; ++p) {
         const dtp_dataflow_region_t *r = dtp_dataflow_instance_of(*p)->region;
         const dtp_dataflow_node_t *node = &r->nodes[*p & DTP_DATAFLOW_NODE_MASK];
-        if (node->bits & DTP_FN_COSTLY) ns += costly_ns(w, r);
+        if (dtp_dataflow_is_costly(w->state, node)) ns += costly_ns(w, r);
         else if (DTP_FN_KIND(node->bits) == DTP_FK_CALL) ns += r->callees[node->index].region->ns;
         else if (DTP_FN_KIND(node->bits) == DTP_FK_WHILE) ns += r->rings[node->index].region->ns;
         else if ((node->bits & DTP_FN_WORTH) && r->kind != DTP_DATAFLOW_IS_ROOT && r->ns / 2 > after)

@@ -271,7 +271,7 @@ STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, u
     case DTP_FK_OP:
         if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_PEND)) {
             if (dtp_dataflow_may_pend(w, instance, id, shared)) return;
-        } else if (node->bits & DTP_FN_COSTLY) (void)dtp_dataflow_costly(w, instance, node, shared);
+        } else if (dtp_dataflow_is_costly(s, node)) (void)dtp_dataflow_costly(w, instance, node, shared);
         else execute(w, instance, node->index);
         break;
     default: break;
@@ -409,7 +409,7 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
         const dtp_dataflow_node_t *node = &nodes[id];
         if (DTP_UNLIKELY(node->bits & DTP_FN_SLOW)) {
             w->top = top;
-            if (!shared && (node->bits & DTP_FN_COSTLY) && opens_for(w, node)) {
+            if (!shared && dtp_dataflow_is_costly(s, node) && opens_for(w, node)) {
                 *w->top++ = word;
                 return false;
             }
