@@ -59,27 +59,50 @@ static places_t places(cv_t *cv, const val_t *x, const val_t *scale) {
     return (places_t){has_axis ? dtp_cv_axis(cv, axis, x->info.ndims) : 0, cv->status ? 0 : block};
 }
 
+/* The arithmetic of a quotient: f32, also of numbers that were FLOAT16 or BFLOAT16, or what 'precision' says. Graphs do
+ * not round to FLOAT16 or BFLOAT16. */
+static dnnl_tp_data_type_t precision_of(cv_t *cv) {
+    const int64_t precision = dtp_cv_int(cv, "precision", 0);
+    switch (precision) {
+    case 0:
+    case DTP_ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT: return dnnl_tp_f32;
+    case DTP_ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE: return dnnl_tp_f64;
+    default:
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'precision' is %s",
+                    dtp_onnx_type_name((int)(precision & INT16_MAX)));
+        return dnnl_tp_f32;
+    }
+}
+
 void dtp_onnx_quantize(cv_t *cv) {
     val_t *scale = cv->in[1], *zero = zero_point(cv, 2);
     const int64_t to = dtp_cv_int(cv, "output_dtype", 0);
+    const dnnl_tp_data_type_t precision = precision_of(cv);
     (void)dtp_cv_int(cv, "saturate", 1);
-    if (dtp_cv_int(cv, "precision", 0))
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'precision' is given");
     const places_t at = places(cv, cv->in[0], scale);
-    dnnl_tp_data_type_t type = zero ? zero->info.data_type : dnnl_tp_u8;
-    if (!zero && to) type = to > 0 && to < INT16_MAX ? dtp_onnx_carried((int)to) : dnnl_tp_data_type_undef;
+    dnnl_tp_data_type_t type = dnnl_tp_u8;
+    if (to) type = dtp_cv_type(cv, "output_dtype", 0);
+    if (zero && to && zero->info.data_type != type)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'output_dtype' is %s, its zero point is %s",
+                    dnnl_tp_dt2str(type), dnnl_tp_dt2str(zero->info.data_type));
+    if (zero) type = zero->info.data_type;
     if (cv->status) return;
-    val_t *x = dtp_cv_typed(cv, cv->in[0], dnnl_tp_f32);
-    val_t *y =
-        dtp_cv_binary(cv, dnnl_tp_op_divide, x, along(cv, x, dtp_cv_typed(cv, scale, dnnl_tp_f32), at));
-    dtp_cv_set(cv, 0, saturated(cv, y, along(cv, x, zero, at), type));
+    val_t *x = dtp_cv_typed(cv, cv->in[0], precision);
+    scale = dtp_cv_typed(cv, along(cv, cv->in[0], scale, at), precision);
+    val_t *y = dtp_cv_binary(cv, dnnl_tp_op_divide, x, scale);
+    dtp_cv_set(cv, 0, saturated(cv, y, along(cv, cv->in[0], zero, at), type));
 }
 
 void dtp_onnx_dequantize(cv_t *cv) {
     val_t *scale = cv->in[1], *zero = zero_point(cv, 2);
     const places_t at = places(cv, cv->in[0], scale);
-    if (dtp_cv_int(cv, "output_dtype", 0))
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'output_dtype' is given");
+    const int64_t to = dtp_cv_int(cv, "output_dtype", 0);
+    const dnnl_tp_data_type_t type = to ? dtp_cv_type(cv, "output_dtype", 0) : scale->info.data_type;
+    if (to == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "numbers are not rounded to BFLOAT16");
+    else if (type != scale->info.data_type)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'output_dtype' is %s",
+                    dtp_onnx_type_name((int)(to & INT16_MAX)));
     if (cv->status) return;
     /* Differences of integers of 32 bits are exact in double only. */
     const dnnl_tp_data_type_t wide = cv->in[0]->info.data_type == dnnl_tp_s32 ? dnnl_tp_f64 : dnnl_tp_f32;
