@@ -118,18 +118,22 @@ void test_arguments_have_the_layout_of_the_descriptor(void **) {
 
     t::primitive_attr attr;
     attr.set_scratchpad_mode(t::scratchpad_mode::user);
-    const t::memory::desc from({64, 1024}, dt::bf16, tag::ba), to({64, 1024}, dt::bf16, tag::ab);
-    const t::softmax_forward::primitive_desc pd(p.e, forward, t::algorithm::softmax_log, from, to, 0, attr);
+    const t::memory::desc image({1, 16, 9, 9}, dt::f32, tag::nchw), taps({32, 16, 3, 3}, dt::f32, tag::oihw),
+        result({1, 32, 7, 7}, dt::f32, tag::nchw);
+    const t::convolution_forward::primitive_desc pd(p.e, forward, t::algorithm::convolution_direct, image,
+                                                    taps, result, {1, 1}, {0, 0}, {0, 0}, attr);
     const auto size = static_cast<dnnl_tp_dim_t>(pd.scratchpad_desc().get_size());
-    assert_true(size > 0);
-    const t::memory src(from, p.e), dst(to, p.e);
-    std::memset(src.data(), 0, from.get_size());
+    assert_true(size > 0); /* plain weights are packed there */
+    const t::memory src(image, p.e), wei(taps, p.e), dst(result, p.e);
+    std::memset(src.data(), 0, image.get_size());
+    std::memset(wei.data(), 0, taps.get_size());
     for (dnnl_tp_dim_t more : {-1, 0, 4096}) {
         const t::memory scratch({{size + more}, dt::u8, tag::a}, p.e);
-        ASSERT_STATUS(
-            more < 0 ? invalid : ok,
-            t::softmax_forward(pd).execute(
-                p.s, {{DNNL_TP_ARG_SRC, src}, {DNNL_TP_ARG_DST, dst}, {DNNL_TP_ARG_SCRATCHPAD, scratch}}));
+        ASSERT_STATUS(more < 0 ? invalid : ok,
+                      t::convolution_forward(pd).execute(p.s, {{DNNL_TP_ARG_SRC, src},
+                                                               {DNNL_TP_ARG_WEIGHTS, wei},
+                                                               {DNNL_TP_ARG_DST, dst},
+                                                               {DNNL_TP_ARG_SCRATCHPAD, scratch}}));
     }
     p.s.wait();
 }
