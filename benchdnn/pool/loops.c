@@ -71,7 +71,7 @@ dnnl_tp_status_t loops_table(const loops_host_t *host, int threads, int ms) {
     if (!s) s = dtp_pool_acquire(&rec, attr);
     dnnl_tp_stream_attr_destroy(attr);
     if (s) return s;
-    c.par = (dtp_parallel_t){rec, threads, NULL};
+    c.par = (dtp_parallel_t){.pool = rec, .num_threads = threads};
     printf("%s, %d threads\n%8s", host->name, threads, "us");
     for (int way = 0; way < WAYS; ++way) printf(" %11s", ways[way]);
     printf(" %9s %9s\n", "loop/host", "run/host");

@@ -139,7 +139,7 @@ static double timed_loop(const dtp_parallel_t *par, int n, double gap_ns) {
 
 static void loop_row(const char *name, dtp_pool_t *rec, int threads, double gap_ns, int count) {
     static double v[MAX_SAMPLES], shared[MAX_SAMPLES];
-    dtp_parallel_t par = {rec, threads, NULL};
+    dtp_parallel_t par = {.pool = rec, .num_threads = threads};
     int both = 0;
     for (int i = -WARM_UP; i < count; ++i) {
         int64_t alone = ran[1].ranges;
@@ -161,7 +161,7 @@ enum { HANDOFF_ROUNDS = 60, HANDOFF_PER_ROUND = 60 };
 static void handoff_row(const char *name, dtp_pool_t *rec, double gap_ns, const cpu_set_t *mask) {
     static double v[HANDOFF_ROUNDS * HANDOFF_PER_ROUND];
     double task[HANDOFF_ROUNDS], more[HANDOFF_ROUNDS], trip[HANDOFF_ROUNDS], trips[HANDOFF_ROUNDS];
-    dtp_parallel_t alone = {NULL, 1, NULL}, par = {rec, 2, NULL};
+    dtp_parallel_t alone = {.num_threads = 1}, par = {.pool = rec, .num_threads = 2};
     int rounds = 0, all = 0, both = 0;
     for (int r = 0; r < HANDOFF_ROUNDS; ++r) {
         double one[HANDOFF_PER_ROUND], difference[HANDOFF_PER_ROUND];
@@ -324,7 +324,7 @@ static void nothing_run(void *arg, const dtp_parallel_t *par) {
 static void overhead(dtp_pool_t *rec, int threads) {
     enum { ROUNDS = 200, PER = 200 };
     static double one[ROUNDS], two[ROUNDS], run[ROUNDS];
-    dtp_parallel_t par = {rec, threads, NULL};
+    dtp_parallel_t par = {.pool = rec, .num_threads = threads};
     for (int r = 0; r < ROUNDS; ++r) {
         int64_t t0 = dtp_ticks();
         for (int i = 0; i < PER; ++i) dtp_parallel_for(&par, 100, 1000, nothing_body, NULL);

@@ -83,9 +83,9 @@ static void add_side(const char *name, const char *mark, const host_t *host, voi
                      const dnnl_tp_threadpool_iface_t *iface) {
     side_t *s = &sides[n_sides++];
     snprintf(s->name, sizeof s->name, "%s%s", name, mark);
-    *s = (side_t){.host = host, .pool = pool, .iface = iface, .par = {NULL, 1, NULL}};
+    *s = (side_t){.host = host, .pool = pool, .iface = iface, .par = {.num_threads = 1}};
     snprintf(s->name, sizeof s->name, "%s%s", name, mark);
-    if (iface && !host) s->par = (dtp_parallel_t){record_of(iface), num_threads, NULL};
+    if (iface && !host) s->par = (dtp_parallel_t){.pool = record_of(iface), .num_threads = num_threads};
 }
 
 /* ---- Bodies ------------------------------------------------------------------------------------------ */

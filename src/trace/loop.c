@@ -56,6 +56,8 @@ static void share(const dtp_watched_t *self, const dtp_parallel_t *par, int64_t 
 }
 
 dtp_parallel_t dtp_trace_loops(dtp_trace_work_t *work, const dtp_parallel_t *par) {
+    dtp_parallel_t watched = *par;
     work->watched.share = share;
-    return dtp_parallel_watched(par, &work->watched);
+    if (par->num_threads > 1) watched.watch = &work->watched;
+    return watched;
 }

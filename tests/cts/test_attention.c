@@ -193,7 +193,7 @@ static void attention_same_bits(void **state) {
         CHECK_OK(dnnl_tp_primitive_create(&primitive, pd));
         void *ptr[] = {q, k, v, mask, NULL, part};
         char *scratch = aligned_alloc(64, dtp_pd_scratch_size(pd) + 64);
-        dtp_parallel_t alone = {NULL, 1, NULL};
+        dtp_parallel_t alone = {.num_threads = 1};
         memset(part, 0, sizeof part);
         CHECK_OK(dtp_primitive_run(primitive, &alone, ptr, NULL, scratch, 4));
         free(scratch);

@@ -293,7 +293,7 @@ static void rows_mode(void **state) {
         CHECK_OK(dnnl_tp_primitive_create(&p, pd));
         for (int j = 0; j < 40 * 70; ++j) y[j] = 777.f;
         void *ptr[] = {x, y};
-        dtp_parallel_t alone = {NULL, 1, NULL};
+        dtp_parallel_t alone = {.num_threads = 1};
         CHECK_OK(dtp_primitive_run(p, &alone, ptr, NULL, NULL, 13));
         for (int j = 0; j < 40 * 70; ++j) assert_true(y[j] == (j < 13 * 70 ? fabsf(x[j]) : 777.f));
         CHECK_OK(dnnl_tp_primitive_destroy(p));

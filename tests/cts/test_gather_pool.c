@@ -128,7 +128,7 @@ static void gather_clamps(void **state) {
         void *ptr[DTP_GATHER_NARGS + 1] = {
             [DTP_GATHER_TABLE] = table, [DTP_GATHER_IDS] = ids, [DTP_GATHER_DST] = dst};
         const dtp_md_t *mds[DTP_GATHER_NARGS + 1] = {NULL};
-        const dtp_parallel_t alone = {NULL, 1, NULL};
+        const dtp_parallel_t alone = {.num_threads = 1};
         dtp_data_error_t word;
         memset(&word, 0, sizeof word);
         const dtp_run_part_t part = {&word, 0};
@@ -200,7 +200,7 @@ static void pool_normalize_all(void **state) {
             static float part[B * H];
             for (int k = 0; k < B * H; ++k) part[k] = 777.f;
             void *ptr[] = {is_low ? (void *)low : x, mask, (void *)(uintptr_t)offsets, part};
-            dtp_parallel_t alone = {NULL, 1, NULL};
+            dtp_parallel_t alone = {.num_threads = 1};
             _Alignas(64) static char scratch[4 * H + 128];
             if (runs_cpu_code(at[i].engine)) CHECK_OK(dtp_primitive_run(p, &alone, ptr, NULL, scratch, 2));
             CHECK_OK(dnnl_tp_primitive_destroy(p));

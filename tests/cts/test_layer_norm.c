@@ -196,7 +196,7 @@ static void same_bits(void **state) {
         CHECK_OK(dnnl_tp_primitive_create(&p, pd));
         memset(part, 0, sizeof part);
         void *ptr[] = {x, part, NULL, NULL, NULL, NULL};
-        dtp_parallel_t alone = {NULL, 1, NULL};
+        dtp_parallel_t alone = {.num_threads = 1};
         CHECK_OK(dtp_primitive_run(p, &alone, ptr, NULL, NULL, 21));
         CHECK_OK(dnnl_tp_primitive_destroy(p));
         dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_DST, y}};

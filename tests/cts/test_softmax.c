@@ -224,7 +224,7 @@ static void same_bits(void **state) {
         CHECK_OK(dnnl_tp_primitive_create(&p, pd));
         memset(part, 0, sizeof part);
         void *ptr[] = {x, part};
-        dtp_parallel_t alone = {NULL, 1, NULL};
+        dtp_parallel_t alone = {.num_threads = 1};
         CHECK_OK(dtp_primitive_run(p, &alone, ptr, NULL, NULL, 17));
         assert_memory_equal(part, y, 17 * N * sizeof(float));
         for (int j = 17 * N; j < R * N; ++j) assert_true(part[j] == 0.f);

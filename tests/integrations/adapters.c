@@ -92,7 +92,7 @@ static void the_hosts_threads_help(void **state) {
     dtp_pool_t *rec = record_of(pool);
     assert_int_equal(dtp_pool_num_threads(rec), 2);
     for (int round = 0; round < 20; ++round) {
-        dtp_parallel_t par = {rec, 2, NULL};
+        dtp_parallel_t par = {.pool = rec, .num_threads = 2};
         _Atomic unsigned slots = 0;
         dtp_parallel_for(&par, 8, -100000, meet_body, &slots);
         if (!(atomic_load(&slots) & (atomic_load(&slots) - 1))) fail_msg("nobody helped in round %d", round);

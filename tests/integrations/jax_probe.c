@@ -88,7 +88,7 @@ static dnnl_tp_status_t helped(dnnl_tp_stream_t stream, XLA_FFI_Buffer *const *i
     (void)in;
     dtp_pool_t *rec;
     dtp_pool_acquire(&rec, stream->attr);
-    dtp_parallel_t par = {rec, dtp_pool_num_threads(rec), NULL};
+    dtp_parallel_t par = {.pool = rec, .num_threads = dtp_pool_num_threads(rec)};
     last_seen = (seen_t){.owner = pthread_self()};
     dtp_parallel_for(&par, 8, -100000, see, &last_seen);
     dtp_pool_release(rec);

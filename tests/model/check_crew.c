@@ -99,7 +99,7 @@ static void work(void *arg, int slot, int64_t begin, int64_t end) {
 }
 static void owner_of(int first, int n, bool until_somebody_comes) {
     for (int i = first; i < first + n; ++i) {
-        const dtp_parallel_t par = {rec, rec->num_threads, &teams[i]};
+        const dtp_parallel_t par = {.pool = rec, .num_threads = rec->num_threads, .team = &teams[i]};
         model_crew_t *c = &crews[i];
         c->open = true;
         tasks = n_tasks;
@@ -167,7 +167,7 @@ static void work_together(void *arg, int slot, int64_t begin, int64_t end) {
 }
 static void one_of_two_owners(void *arg) {
     const int i = (int)((dtp_team_t *)arg - teams);
-    const dtp_parallel_t par = {rec, rec->num_threads, arg};
+    const dtp_parallel_t par = {.pool = rec, .num_threads = rec->num_threads, .team = arg};
     model_crew_t *c = &crews[i];
     c->open = true;
     MC_CHECK(dtp_crew_open(&c->crew, &par, 2, work_together, c));
@@ -206,7 +206,7 @@ static void work_while_there_is(void *arg, int slot, int64_t begin, int64_t end)
         atomic_fetch_add_explicit(&tasks_done, 1, memory_order_release);
 }
 static void owner_with_tasks(void *arg) {
-    const dtp_parallel_t par = {rec, rec->num_threads, arg};
+    const dtp_parallel_t par = {.pool = rec, .num_threads = rec->num_threads, .team = arg};
     model_crew_t *c = &crews[0];
     c->open = true;
     MC_CHECK(dtp_crew_open(&c->crew, &par, 2, work_while_there_is, c));
@@ -267,7 +267,7 @@ static void of_first_run(void *arg, int slot, int64_t begin, int64_t end_) {
 static void two_teams_owner(void *arg) {
     (void)arg;
     for (int i = 0; i < CREWS; ++i) {
-        const dtp_parallel_t par = {rec, rec->num_threads, &teams[i]};
+        const dtp_parallel_t par = {.pool = rec, .num_threads = rec->num_threads, .team = &teams[i]};
         crews[i].open = true;
         MC_CHECK(dtp_crew_open(&crews[i].crew, &par, participants, of_first_run, &crews[i]));
         invite(&crews[i], 1);

@@ -227,14 +227,14 @@ static void run_body(void *arg, const dtp_parallel_t *par) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------- */
 static void loop_caller(void *arg) {
-    const dtp_parallel_t par = {rec, rec->num_threads, NULL};
+    const dtp_parallel_t par = {.pool = rec, .num_threads = rec->num_threads};
     one_loop(arg, &par);
     dtp_pool_release(rec);
     leave();
 }
 /* Waits for the calls, then ends the host's pool. */
 static void quiet_caller(void *arg) {
-    const dtp_parallel_t par = {rec, rec->num_threads, NULL};
+    const dtp_parallel_t par = {.pool = rec, .num_threads = rec->num_threads};
     one_loop(arg, &par);
     MC_CHECK(dtp_host_call_quiesce(rec, -1) == dnnl_tp_success);
     MC_CHECK(first_call == n_calls &&

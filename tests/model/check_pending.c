@@ -41,7 +41,7 @@ void dtp_dataflow_hand_over(dtp_dataflow_state_t *s, uint64_t task) { (void)s, (
 void dtp_dataflow_recall(dtp_dataflow_state_t *s) { (void)s; }
 void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...) {
     (void)reason, (void)format, (void)status;
-    (void)dtp_stop(&ctx->stop, DTP_STOP_FAILED);
+    (void)dtp_stop(&ctx->stop.word, DTP_STOP_FAILED);
 }
 
 /* ---- The program: its operators that pend wait for events -------------------------------------------- */
@@ -89,15 +89,15 @@ static void begin(void) {
     run->dataflow = s;
     ctx->exec = e;
     ctx->run = run;
-    ctx->share = (dtp_share_t){.stop = &ctx->stop, .late = DTP_STOP_DEADLINE, .sleeper = &ctx->sleeper};
+    ctx->share = (dtp_share_t){.stop = &ctx->stop.word, .late = DTP_STOP_DEADLINE, .sleeper = &ctx->sleeper};
     const dtp_dataflow_args_t args = {.ctx = ctx,
                                       .exec = exec,
                                       .par = &s->alone,
-                                      .cancel = &ctx->stop,
+                                      .cancel = &ctx->stop.word,
                                       .share = &ctx->share,
                                       .recall = recall};
     w.ctx = ctx;
-    if (w.cancels) dtp_cancel_link(w.cancel, &ctx->link, &ctx->stop, &ctx->sleeper);
+    if (w.cancels) dtp_cancel_link(w.cancel, &ctx->link, &ctx->stop.word, &ctx->sleeper);
     dtp_dataflow_begin(&plan, s, &args);
 }
 static void end_run(dtp_run_ctx_t *ctx) {

@@ -76,7 +76,7 @@ static void run_1(void *arg, int slot, int64_t begin, int64_t end) {
 }
 
 static void opener(void *arg) {
-    const dtp_parallel_t par = {rec, rec->num_threads, arg};
+    const dtp_parallel_t par = {.pool = rec, .num_threads = rec->num_threads, .team = arg};
     for (int l = 0; l < opened; ++l) {
         loop_t *loop = &loops[l];
         loop->open = true;
@@ -137,7 +137,7 @@ static void two_openers(void *arg) {
     opened = 1;
     opener(team);
     loops[0].open = true; /* the joiner must not come here */
-    const dtp_parallel_t par = {rec, rec->num_threads, team + 1};
+    const dtp_parallel_t par = {.pool = rec, .num_threads = rec->num_threads, .team = team + 1};
     loops[1].open = true;
     dtp_parallel_share(&par, loops[1].n, -GRAIN_NS * 2, of_team, &loops[1]);
 }

@@ -40,7 +40,7 @@ static dtp_dataflow_state_t *new_state(void) {
     s->plan = &plan;
     s->num_threads = 1;
     s->workers = w;
-    s->alone = (dtp_parallel_t){NULL, 1, NULL};
+    s->alone = (dtp_parallel_t){.num_threads = 1};
     s->fuel = DTP_DATAFLOW_FUEL;
     s->root = instance;
     instance->region = &region;

@@ -62,7 +62,7 @@ static void one_loop(const dtp_parallel_t *par) {
     for (int i = 0; i < ITERATIONS; ++i) MUST(atomic_load(&loop.seen[i]) == 1);
 }
 static void loops(pool_t p) {
-    const dtp_parallel_t par = {p.rec, 4, NULL};
+    const dtp_parallel_t par = {.pool = p.rec, .num_threads = 4};
     for (int i = 0; i < 30; ++i) one_loop(&par);
 }
 

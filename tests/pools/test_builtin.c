@@ -200,7 +200,7 @@ static void caller_displaces_a_worker(void **state) {
         CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
         CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
         CHECK_OK(dtp_pool_acquire(&rec, attr));
-        dtp_parallel_t par = {rec, 8, NULL};
+        dtp_parallel_t par = {.pool = rec, .num_threads = 8};
         most_t m = {0, 0};
         enum { ROUNDS = 20, MOST = 1000 };
         for (int r = 0; r < ROUNDS || (w > 1 && r < MOST && atomic_load(&m.most) < 2); ++r)

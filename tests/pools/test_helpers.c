@@ -103,7 +103,8 @@ static void *client(void *arg) {
     client_t *c = arg;
     switch (c->way) {
     case LOOPS:
-        dtp_parallel_for(&(dtp_parallel_t){c->pool->rec, JOBS, NULL}, JOBS, -JOB_NS, meet_all, NULL);
+        dtp_parallel_for(&(dtp_parallel_t){.pool = c->pool->rec, .num_threads = JOBS}, JOBS, -JOB_NS,
+                         meet_all, NULL);
         break;
     case RUNS: c->status = dtp_pool_run(c->pool->rec, JOBS, true, loop_of_run, NULL); break;
     default: c->status = dnnl_tp_executable_run(c->e, c->stream, 0, NULL, 0, NULL, NULL); break;

@@ -73,7 +73,7 @@ static void loops_run_once(void **state) {
             hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, counts[t]);
             dtp_pool_t *rec = record_of(pool);
             assert_in_range(dtp_pool_num_threads(rec), 1, DTP_MAX_THREADS);
-            dtp_parallel_t par = {rec, counts[t], NULL};
+            dtp_parallel_t par = {.pool = rec, .num_threads = counts[t]};
             for (int64_t n = 1; n <= MAX_N; n = n * 5 + 2) {
                 grid_once(&par, n, HEAVY);
                 grid_once(&par, n, 1);
@@ -99,7 +99,7 @@ static void helpers_come(void **state) {
     for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); ++k) {
         hostile_pool_t *pool = hostile_pool_create(kinds[k], 3);
         dtp_pool_t *rec = record_of(pool);
-        dtp_parallel_t par = {rec, 3, NULL};
+        dtp_parallel_t par = {.pool = rec, .num_threads = 3};
         _Atomic unsigned slots = 0;
         dtp_parallel_for(&par, 12, HEAVY, meet_body, &slots);
         if (!(atomic_load(&slots) & (atomic_load(&slots) - 1)))
@@ -118,7 +118,7 @@ static void loops_nest(void **state) {
     for (int kind = 0; kind < POOL_KINDS; ++kind) {
         hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 3);
         dtp_pool_t *rec = record_of(pool);
-        dtp_parallel_t par = {rec, 3, NULL};
+        dtp_parallel_t par = {.pool = rec, .num_threads = 3};
         for (int r = 0; r < 5; ++r) dtp_parallel_for(&par, 6, HEAVY, nested_body, &par);
         dtp_pool_release(rec);
         assert_int_equal(hostile_pool_complaints(pool), 0);
@@ -129,7 +129,7 @@ static void loops_nest(void **state) {
 /* Loops of 12 us from several callers: where the host has only loops they go straight to it. */
 enum { SHORT_CALLERS = 3, SHORT_LOOPS = 200, SHORT_N = 6, SHORT_NS = -2000 };
 static void *short_loops_main(void *rec) {
-    dtp_parallel_t par = {rec, 3, NULL};
+    dtp_parallel_t par = {.pool = rec, .num_threads = 3};
     for (int i = 0; i < SHORT_LOOPS; ++i) grid_once(&par, SHORT_N, SHORT_NS);
     return NULL;
 }
@@ -165,7 +165,7 @@ static void call_in_body(void *arg, const dtp_parallel_t *par) {
 }
 static void call_in(void *arg) {
     call_in_t *c = arg;
-    dtp_parallel_t par = {c->rec, c->width, NULL};
+    dtp_parallel_t par = {.pool = c->rec, .num_threads = c->width};
     if (c->as_run) {
         if (dtp_pool_run(c->rec, c->width, true, call_in_body, NULL) != dnnl_tp_success) abort();
     } else {
@@ -335,7 +335,7 @@ static void late_calls_are_harmless(void **state) {
     (void)state;
     hostile_pool_t *pool = hostile_pool_create(POOL_STALLED, 3);
     dtp_pool_t *rec = record_of(pool);
-    dtp_parallel_t par = {rec, 3, NULL};
+    dtp_parallel_t par = {.pool = rec, .num_threads = 3};
     grid_once(&par, 300, HEAVY);
     dtp_pool_release(rec);
     assert_true(hostile_pool_pending(pool) > 0);

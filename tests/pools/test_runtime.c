@@ -91,7 +91,7 @@ static void two_threads_compute(void **state) {
     CHECK_OK(dtp_pool_acquire(&rec, attr));
     assert_int_equal(dtp_pool_num_threads(rec), 2);
     seen_t seen = {.owner = pthread_self()};
-    dtp_parallel_t par = {rec, 2, NULL};
+    dtp_parallel_t par = {.pool = rec, .num_threads = 2};
     dtp_parallel_for(&par, 8, -100000, meet, &seen);
     assert_true(atomic_load(&seen.by_owner) > 0 && atomic_load(&seen.by_others) > 0);
     assert_true(atomic_load(&seen.meeting) > 0);

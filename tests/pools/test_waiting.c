@@ -304,7 +304,7 @@ static void test_loop(void **state) {
     dtp_pool_t *rec;
     world_init(&w, 2);
     CHECK_OK(dtp_pool_acquire(&rec, w.attr));
-    const dtp_parallel_t par = {rec, 2, NULL};
+    const dtp_parallel_t par = {.pool = rec, .num_threads = 2};
     do {
         begin();
         dtp_parallel_for(&par, 2, -ns_each, chunk, NULL);

@@ -200,7 +200,7 @@ static void begin(dataflow_program_t *p, const dtp_parallel_t *par) {
 
 /* False: it rests. */
 static bool run(dataflow_program_t *p, const dtp_parallel_t *par, dnnl_tp_status_t *status) {
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    static const dtp_parallel_t alone = {.num_threads = 1};
     if (!par) par = &alone;
     if (!p->sleeper.rests) begin(p, par);
     while ((p->sleeper.rests = !dtp_dataflow_go(p->state, par)) && !p->opts.rests)

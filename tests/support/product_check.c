@@ -276,7 +276,7 @@ void pc_check(pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t stream,
     memcpy(r.old_dst, r.t[3].data, r.t[3].bytes);
     if (!p->want) p->want = expected(&r); /* whatever the layouts, the values are the same */
     if (p->rows) {
-        const dtp_parallel_t par = {NULL, 1, NULL};
+        const dtp_parallel_t par = {.num_threads = 1};
         char *scratch = aligned_alloc(64, dtp_pd_scratch_size(pd) + 64);
         CHECK_OK(dtp_primitive_run(primitive, &par, ptrs, pd->has_runtime ? mds : NULL, scratch, p->rows));
         free(scratch);

@@ -66,7 +66,7 @@ static void every_iteration_once(void **state) {
         dtp_pool_t *rec = record_of(pool);
         for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); ++s)
             for (int64_t grain = HEAVY; grain <= 100; grain = grain < 1 ? 1 : grain * 10) {
-                dtp_parallel_t par = {rec, counts[t], NULL};
+                dtp_parallel_t par = {.pool = rec, .num_threads = counts[t]};
                 grid_once(&par, sizes[s], grain, 20);
             }
         dtp_pool_release(rec);
@@ -78,7 +78,7 @@ static void many_small_loops(void **state) {
     (void)state;
     dnnl_tp_threadpool_t pool = test_pool(2);
     dtp_pool_t *rec = record_of(pool);
-    dtp_parallel_t par = {rec, 2, NULL};
+    dtp_parallel_t par = {.pool = rec, .num_threads = 2};
     for (int i = 0; i < 3000; ++i) grid_once(&par, 8, -2000, 100);
     dtp_pool_release(rec);
     dnnl_tp_threadpool_destroy(pool);
@@ -96,7 +96,7 @@ static void nested_loops(void **state) {
     for (int w = 1; w <= 4; ++w) {
         dnnl_tp_threadpool_t pool = test_pool(w);
         dtp_pool_t *rec = record_of(pool);
-        dtp_parallel_t par = {rec, w, NULL};
+        dtp_parallel_t par = {.pool = rec, .num_threads = w};
         for (int r = 0; r < 20; ++r) dtp_parallel_for(&par, 8, HEAVY, nested_body, &par);
         dtp_pool_release(rec);
         dnnl_tp_threadpool_destroy(pool);
@@ -231,7 +231,7 @@ static void wait_until_idle(dtp_pool_t *rec) {
 
 static void leave_outside_and_inside_of_runs(dtp_pool_t *rec) {
     leaving_t l;
-    const dtp_parallel_t par = {rec, 2, NULL};
+    const dtp_parallel_t par = {.pool = rec, .num_threads = 2};
     wait_until_idle(rec);
     leaving_loop(&l, &par);
     wait_until_idle(rec);
@@ -445,7 +445,7 @@ static void nothing(void *arg, int slot, int64_t begin, int64_t end) {
 }
 /* A loop for which the host is called anyway; returns what its thread taught. */
 static int64_t after_a_call(dtp_pool_t *rec) {
-    const dtp_parallel_t par = {rec, 2, NULL};
+    const dtp_parallel_t par = {.pool = rec, .num_threads = 2};
     dtp_parallel_for(&par, 2, -rec->wake_min_ns, nothing, NULL);
     assert_int_equal(dnnl_tp_threadpool_quiesce(&rec->iface, -1), dnnl_tp_success);
     return atomic_load(&rec->call_min_ns);

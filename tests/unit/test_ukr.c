@@ -395,7 +395,7 @@ static void groups(void **state) {
         const size_t per_slot = (dtp_gemm_scratch_per_slot(&g) + 63) / 64 * 64;
         char *scratch = aligned_alloc(64, per_slot + 64);
         assert_non_null(scratch);
-        const dtp_parallel_t par = {NULL, 1, NULL};
+        const dtp_parallel_t par = {.num_threads = 1};
         for (int64_t i = 0; i < GROUPS_M * GROUPS_N; ++i) c[i] = NAN;
         dtp_gemm_run(&g, &(dtp_gemm_ptrs_t){.a = (const char *)a, .b = (const char *)b, .c = (char *)c}, &par,
                      scratch, per_slot, to_matrix, &c);

@@ -220,7 +220,7 @@ static void all_of(int w) {
     must(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
     must(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
     must(dtp_pool_acquire(&rec, attr));
-    const dtp_parallel_t par = {rec, w, NULL};
+    const dtp_parallel_t par = {.pool = rec, .num_threads = w};
     for (int i = -2; i < LOOPS; ++i) {
         if (i == 0) begin();
         dtp_parallel_for(&par, 4 * w, -SLEEP_NS, body, NULL);

@@ -29,7 +29,7 @@ static void execute(const thread_t *t, vc_run_t *run) {
     const vc_program_t *p = c->program;
     if (!p->graph) {
         const vc_bed_t *bed = run->bed;
-        vc_loop(run, 0, p->n, &(dtp_parallel_t){bed->rec, bed->threads, NULL});
+        vc_loop(run, 0, p->n, &(dtp_parallel_t){.pool = bed->rec, .num_threads = bed->threads});
         return;
     }
     int32_t number[2] = {p->number[0], p->number[1]};

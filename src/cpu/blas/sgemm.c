@@ -37,7 +37,7 @@ dnnl_tp_status_t dtp_gemm_check(dtp_gemm_sizes_t *s, char transa, char transb, i
 }
 
 dnnl_tp_status_t dtp_gemm_on_pool(const dnnl_tp_threadpool_iface_t *pool, dtp_gemm_body_t body, void *arg) {
-    dtp_parallel_t par = {NULL, 1, NULL};
+    dtp_parallel_t par = {.num_threads = 1};
     if (!pool) return body(arg, &par);
     dnnl_tp_stream_attr_t attr;
     DTP_TRY(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));

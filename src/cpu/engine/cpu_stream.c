@@ -261,7 +261,7 @@ static dnnl_tp_status_t use_pool_of(dtp_cpu_stream_t *s, const dtp_stream_attr_t
     dtp_pool_release(s->par.pool);
     s->queue = queue;
     DTP_STORE(&s->promised, s->arena_bytes, relaxed); /* what a parent's items promised never comes */
-    s->par = (dtp_parallel_t){pool, n > 1 ? n : 1, NULL};
+    s->par = (dtp_parallel_t){.pool = pool, .num_threads = n > 1 ? n : 1};
     n = dtp_stream_attr_run_threads(attr, NULL);
     s->run_threads = n > 1 ? n : 1;
     return dnnl_tp_success;

@@ -12,8 +12,9 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const dtp_dataflow_
     const dtp_stage_t *item = &f->items[index];
     if (item->fn) {
         if (item->may_wait) return dtp_run_host_may_wait(f->run, item, bases, at);
-        return dtp_run_host(f->run, item, bases, at->slot, dtp_stop_word(f->run)) ? dnnl_tp_success
-                                                                                  : dnnl_tp_runtime_error;
+        return dtp_run_host(f->run, item, bases, at->slot, dtp_should_stop(&f->run->stop))
+                   ? dnnl_tp_success
+                   : dnnl_tp_runtime_error;
     }
     const dtp_exec_t *e = f->run->exec;
     dtp_where_t where = *f->whole;
@@ -42,8 +43,8 @@ static dnnl_tp_status_t exec_node(void *ctx, dtp_dataflow_instance_t *instance, 
     const dtp_stage_t *h = &f->items[index];
     void **bases = bases_of(f, instance);
     if (DTP_UNLIKELY(!h->fn || !f->plain)) return exec_other(f, bases, index, at);
-    return dtp_call_host(f->run, f->infos, h, bases, dtp_stop_word(f->run)) ? dnnl_tp_success
-                                                                            : dnnl_tp_runtime_error;
+    return dtp_call_host(f->run, f->infos, h, bases, dtp_should_stop(&f->run->stop)) ? dnnl_tp_success
+                                                                                     : dnnl_tp_runtime_error;
 }
 
 /* The same in a run that a trace records: steps find the round of their loop beside its variables. */
@@ -118,7 +119,7 @@ static void begin(dtp_run_ctx_t *ctx) {
                                       .item_bytes = sizeof *e->items,
                                       .bases = ctx->run->bases,
                                       .par = ctx->par,
-                                      .cancel = &ctx->stop,
+                                      .cancel = &ctx->stop.word,
                                       .deadline_ns = ctx->deadline_ns,
                                       .share = &ctx->share,
                                       .recall = recall};
@@ -135,7 +136,7 @@ void dtp_run_by_dataflow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
     if (DTP_LIKELY(dtp_dataflow_end(ctx->run->dataflow, &result) == dnnl_tp_success)) return;
     const char *name = result.index == DTP_DATAFLOW_NO_INDEX ? "" : e->steps[result.index].name;
     switch (result.why) {
-    case DTP_DATAFLOW_DEADLINE: (void)dtp_stop(&ctx->stop, DTP_STOP_DEADLINE); break;
+    case DTP_DATAFLOW_DEADLINE: (void)dtp_stop(&ctx->stop.word, DTP_STOP_DEADLINE); break;
     case DTP_DATAFLOW_TOO_DEEP: dtp_call_failed(ctx, name, true); break;
     case DTP_DATAFLOW_NO_FRAME: dtp_call_failed(ctx, name, false); break;
     default: break; /* the node that failed, or who fired the token, said so */

@@ -80,8 +80,8 @@ dtp_event_t *dtp_run_awaits(dtp_sleeper_t *sleeper, unsigned turn, bool *several
 
 dnnl_tp_status_t dtp_run_host_may_wait(dtp_run_ctx_t *ctx, const dtp_stage_t *host, void **bases,
                                        const dtp_dataflow_where_t *at) {
-    dtp_closure_t closure = {.tag = DTP_CLOSURE_MAY_WAIT, .ctx = ctx};
-    bool ok = dtp_run_host(ctx, host, bases, at->slot, &closure.tag);
+    dtp_closure_t closure = {.stop = {.is_of_call = true}, .ctx = ctx};
+    bool ok = dtp_run_host(ctx, host, bases, at->slot, dtp_should_stop(&closure.stop));
     dtp_wait_t *w = closure.wait;
     if (!w || !ok || dtp_event_is_done(w->event)) {
         if (w && ok && dtp_event_status(w->event) != dnnl_tp_success) {

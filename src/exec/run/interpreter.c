@@ -76,9 +76,9 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
     const bool plain = !ctx->watched && !ctx->looks;
     while (st != last || frame) {
         if (st->fn) {
-            bool ok =
-                plain ? !dtp_run_failed(ctx) && dtp_call_host(ctx, e->infos, st, bases, dtp_stop_word(ctx))
-                      : dtp_run_host(ctx, st, bases, where->slot, dtp_stop_word(ctx));
+            bool ok = plain ? !dtp_run_failed(ctx) &&
+                                  dtp_call_host(ctx, e->infos, st, bases, dtp_should_stop(&ctx->stop))
+                            : dtp_run_host(ctx, st, bases, where->slot, dtp_should_stop(&ctx->stop));
             if (DTP_UNLIKELY(!ok)) goto out;
             DTP_ZONES(after(e, st->step, bases, end - first));
             ++st;

@@ -11,7 +11,7 @@
 /* ---- Failures ---------------------------------------------------------------------------------------- */
 
 void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...) {
-    if (!dtp_stop(&ctx->stop, DTP_STOP_FAILED)) return;
+    if (!dtp_stop(&ctx->stop.word, DTP_STOP_FAILED)) return;
     va_list args;
     va_start(args, format);
     ctx->status = status;
@@ -22,17 +22,17 @@ void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reas
 
 bool dtp_run_late(dtp_run_ctx_t *ctx) {
     if (ctx->share.outer && dtp_share_over(ctx->share.outer)) {
-        (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED);
+        (void)dtp_stop(&ctx->stop.word, DTP_STOP_CANCELLED);
         return true;
     }
     if (!ctx->deadline_ns || dtp_now_ns() < ctx->deadline_ns) return false;
-    (void)dtp_stop(&ctx->stop, DTP_STOP_DEADLINE);
+    (void)dtp_stop(&ctx->stop.word, DTP_STOP_DEADLINE);
     return true;
 }
 
 void dtp_run_note_late(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, bool began) {
     const char *none = NULL;
-    if (atomic_load_explicit(&ctx->stop, memory_order_relaxed) == DTP_STOP_DEADLINE)
+    if (atomic_load_explicit(&ctx->stop.word, memory_order_relaxed) == DTP_STOP_DEADLINE)
         atomic_compare_exchange_strong_explicit(began ? &ctx->late_in : &ctx->late_before, &none, step->name,
                                                 memory_order_relaxed, memory_order_relaxed);
 }
@@ -201,14 +201,14 @@ static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
         (void)dtp_run_late(ctx);
     }
     /* A run inside a closure of another one on the same pool shares its threads and their share. */
-    dtp_share_t *share = (dtp_share_t *)(void *)given->team;
+    dtp_share_t *share = given->share;
     const bool inner = share && share->stop;
     if (inner && !ctx->share.outer) {
         ctx->share.outer = share;
         ctx->looks = true;
     }
     if (share && !inner) *share = ctx->share;
-    else if (!par.pool) par.team = ctx->alone.team;
+    else if (!par.pool) par.share = &ctx->share;
     const dtp_share_t *around = dtp_share_here;
     dtp_share_here = &ctx->share;
     bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
@@ -229,7 +229,7 @@ static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
     else dtp_run_stages(ctx, 0, e->nstages, &whole);
     dtp_share_here = around;
     if (DTP_UNLIKELY(ctx->share.outer != NULL) && dtp_share_over(ctx->share.outer))
-        (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED); /* loops may have been cut */
+        (void)dtp_stop(&ctx->stop.word, DTP_STOP_CANCELLED); /* loops may have been cut */
     if (share && !inner) share->stop = NULL;
     if (DTP_LIKELY(!ctx->sleeper.rests)) {
         DTP_ZONES(end(e, 0, run->memory));
@@ -281,7 +281,7 @@ static void finish_stats(dtp_run_ctx_t *ctx) {
 }
 
 static __attribute__((cold, noinline)) dnnl_tp_status_t outcome(dtp_run_ctx_t *ctx) {
-    switch (atomic_load_explicit(&ctx->stop, memory_order_relaxed)) {
+    switch (atomic_load_explicit(&ctx->stop.word, memory_order_relaxed)) {
     case DTP_STOP_CANCELLED: return dtp_fail(dnnl_tp_cancelled, DTP_CANCELLED, "its token was fired");
     case DTP_STOP_DEADLINE: {
         const char *in = atomic_load_explicit(&ctx->late_in, memory_order_relaxed);
@@ -315,13 +315,14 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->deadline_ns = 0;
     ctx->cancel = NULL;
     ctx->priority = stream->attr->priority;
-    ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE, NULL, &ctx->sleeper, executable->passes_ns};
+    ctx->share =
+        (dtp_share_t){&ctx->stop.word, 0, DTP_STOP_DEADLINE, NULL, &ctx->sleeper, executable->passes_ns};
     ctx->sleeper = (dtp_sleeper_t){.awaits = dtp_run_awaits};
-    ctx->alone = (dtp_parallel_t){NULL, 1, (struct dtp_team *)(void *)&ctx->share};
+    ctx->alone = (dtp_parallel_t){.num_threads = 1, .share = &ctx->share};
     atomic_init(&ctx->nevents, 0);
     ctx->waits_lock = (dtp_lock_t){0};
     ctx->waits = NULL;
-    atomic_init(&ctx->stop, DTP_STOP_NONE);
+    ctx->stop = (dtp_stop_word_t){.word = DTP_STOP_NONE};
     atomic_init(&ctx->late_before, NULL);
     atomic_init(&ctx->late_in, NULL);
     ctx->num_threads = executable->num_threads;
@@ -343,7 +344,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
         ctx->cancel = opts->cancel;
     }
     ctx->looks = ctx->deadline_ns != 0;
-    if (ctx->cancel) dtp_cancel_link(ctx->cancel, &ctx->link, &ctx->stop, &ctx->sleeper);
+    if (ctx->cancel) dtp_cancel_link(ctx->cancel, &ctx->link, &ctx->stop.word, &ctx->sleeper);
     return dnnl_tp_success;
 }
 
@@ -369,7 +370,7 @@ dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_
         ctx.looks = true;
     }
     dtp_cancel_link_t owner_link;
-    if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop, &ctx.sleeper);
+    if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop.word, &ctx.sleeper);
     dnnl_tp_status_t status = dnnl_tp_success;
     if (DTP_UNLIKELY(executable->by_stream)) dtp_run_by_stream(&ctx, stream);
     else status = stream->v->run(stream, ctx.num_threads, ctx.priority, &ctx.share, dtp_run_body, &ctx);

@@ -14,6 +14,12 @@ enum { DTP_RUN_TEXT = DTP_EVENT_TEXT, DTP_RUN_DEPTH = 4096 };
 
 typedef struct dtp_run_ctx dtp_run_ctx_t;
 
+/* Where closures look: should_stop is the address of one. */
+typedef struct {
+    _Atomic uint32_t word; /* a run's: DTP_STOP_* */
+    bool is_of_call;       /* in a dtp_closure_t; else in the run's context */
+} dtp_stop_word_t;
+
 /* Where a step works. */
 typedef struct {
     const dtp_parallel_t *par;    /* inside steps */
@@ -67,7 +73,7 @@ struct dtp_run_ctx {
     dtp_share_t share;    /* of loops on one thread, of runs inside this one; a copy is its team's */
     dtp_parallel_t alone; /* one thread */
     /* Why the run ends early: DTP_STOP_*. The rest: the first failure, written by who set FAILED. */
-    _Atomic uint32_t stop;
+    dtp_stop_word_t stop;
     const char *_Atomic late_before,
         *_Atomic late_in; /* the operator that a passed deadline kept or cut, or NULL */
     dnnl_tp_status_t status;
@@ -102,7 +108,7 @@ void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reas
     __attribute__((format(printf, 4, 5), cold));
 
 static inline bool dtp_run_failed(dtp_run_ctx_t *ctx) {
-    return atomic_load_explicit(&ctx->stop, memory_order_relaxed) != DTP_STOP_NONE;
+    return atomic_load_explicit(&ctx->stop.word, memory_order_relaxed) != DTP_STOP_NONE;
 }
 /* Looks at the stop word, and at the clock if there is a deadline; true: the run is over. */
 static inline bool dtp_run_poll(dtp_run_ctx_t *ctx) {
@@ -128,23 +134,22 @@ bool dtp_run_copy(dtp_run_ctx_t *ctx, void *to, const void *from, size_t bytes);
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where);
 void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_stage_t *host, dnnl_tp_status_t status)
     __attribute__((cold));
-/* What closures are given as should_stop: the stop word of their run; or, if they may wait for an event, the tag of
- * their call. */
+/* The call of a closure that may wait for an event. */
 typedef struct {
-    int tag; /* DTP_CLOSURE_MAY_WAIT: no stop word has this value */
+    dtp_stop_word_t stop; /* first; its word is not used */
     dtp_run_ctx_t *ctx;
     dtp_wait_t *wait; /* what the closure waits for, or NULL */
 } dtp_closure_t;
-#define DTP_CLOSURE_MAY_WAIT 0x77616974
-static inline const volatile int *dtp_stop_word(const dtp_run_ctx_t *ctx) {
-    return (const volatile int *)(const volatile void *)&ctx->stop;
+/* What closures are given as should_stop: the stop word of their run, or of their call if they may wait. */
+static inline const volatile int *dtp_should_stop(const dtp_stop_word_t *stop) {
+    return (const volatile int *)(const volatile void *)&stop->word;
 }
 /* The run of a closure with this should_stop; *closure (unless NULL): its call, or NULL. */
 static inline dtp_run_ctx_t *dtp_run_of_closure(const volatile int *should_stop, dtp_closure_t **closure) {
+    const dtp_stop_word_t *stop = (const dtp_stop_word_t *)(uintptr_t)should_stop;
     if (closure) *closure = NULL;
-    if (__atomic_load_n(should_stop, __ATOMIC_RELAXED) != DTP_CLOSURE_MAY_WAIT)
-        return (dtp_run_ctx_t *)((uintptr_t)should_stop - offsetof(dtp_run_ctx_t, stop));
-    dtp_closure_t *call = (dtp_closure_t *)(uintptr_t)should_stop;
+    if (!stop->is_of_call) return (dtp_run_ctx_t *)((uintptr_t)stop - offsetof(dtp_run_ctx_t, stop));
+    dtp_closure_t *call = (dtp_closure_t *)(uintptr_t)stop;
     if (closure) *closure = call;
     return call->ctx;
 }

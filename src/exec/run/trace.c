@@ -35,7 +35,7 @@ void dtp_run_trace_open(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream, dtp_trace_t
 }
 
 static uint16_t outcome_of(dtp_run_ctx_t *ctx) {
-    switch (atomic_load_explicit(&ctx->stop, memory_order_acquire)) {
+    switch (atomic_load_explicit(&ctx->stop.word, memory_order_acquire)) {
     case DTP_STOP_NONE: return dnnl_tp_success;
     case DTP_STOP_CANCELLED: return (uint16_t)dnnl_tp_cancelled;
     case DTP_STOP_DEADLINE: return (uint16_t)dnnl_tp_deadline_exceeded;

@@ -80,7 +80,7 @@ static dnnl_tp_status_t run_checking(dtp_gpu_line_t *line, const dtp_primitive_t
 static dnnl_tp_status_t submit(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive, int nptrs,
                                void *const *ptrs, const dtp_md_t *const *mds, const dtp_run_part_t *part) {
     dtp_gpu_line_t *line = line_of(stream);
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    static const dtp_parallel_t alone = {.num_threads = 1};
     char *scratch = ptrs[nptrs];
     if (!scratch) {
         DTP_TRY(ensure_scratch(line, dtp_pd_scratch_size(primitive->pd)));

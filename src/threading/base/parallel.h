@@ -14,7 +14,7 @@
 struct dtp_pool; /* threading/pools/pool.h */
 struct dtp_team;
 
-/* What the loops of one run share; begins a dtp_team. A run without a team has one of its own. */
+/* What the loops of one run share. A run with a team copies it there, where joiners find it. */
 typedef struct dtp_share {
     _Atomic uint32_t *stop; /* not 0: chunks that nobody has begun are left out; NULL: never */
     int64_t
@@ -30,9 +30,10 @@ extern _Thread_local const dtp_share_t *dtp_share_here __attribute__((tls_model(
 typedef struct dtp_parallel {
     struct dtp_pool *pool; /* NULL: the caller alone */
     int num_threads;       /* participants at most, the caller included; >= 1 */
-    /* Run-long joiners of the run this belongs to, or NULL; pool NULL: a dtp_share. Lowest bit set: a
-     * dtp_watched_t, with the team in it. */
-    struct dtp_team *team;
+    struct dtp_team *team; /* run-long joiners of the run this belongs to, or NULL */
+    /* What ends the loops; NULL: nothing does. With a team always the team's. */
+    dtp_share_t *share;
+    const struct dtp_watched *watch; /* notes the threads that share the loops, or NULL */
 } dtp_parallel_t;
 
 /* slot: dense index of the participant, 0 <= slot < par->num_threads, never two at once: indexes scratch.
@@ -41,32 +42,19 @@ typedef void (*dtp_loop_fn_t)(void *arg, int slot, int64_t begin, int64_t end);
 
 /* Of work that somebody watches: who shares its loops (trace/loop.c). Lives as long as the work. */
 typedef struct dtp_watched {
-    struct dtp_team *team;
     void (*share)(const struct dtp_watched *self, const dtp_parallel_t *par, int64_t n, int64_t grain,
                   dtp_loop_fn_t fn, void *arg); /* par: without the watch */
 } dtp_watched_t;
-/* par for this work; watched->share is set. */
-static inline dtp_parallel_t dtp_parallel_watched(const dtp_parallel_t *par, dtp_watched_t *watched) {
-    dtp_parallel_t p = *par;
-    watched->team = par->team;
-    if (p.num_threads > 1) p.team = (struct dtp_team *)(void *)((char *)watched + 1);
-    return p;
-}
-static inline const dtp_watched_t *dtp_parallel_watch(const dtp_parallel_t *par) { /* NULL: nobody watches */
-    return (uintptr_t)par->team & 1 ? (const dtp_watched_t *)(const void *)((char *)par->team - 1) : NULL;
-}
-static inline struct dtp_team *dtp_parallel_team(const dtp_parallel_t *par) {
-    const dtp_watched_t *watched = dtp_parallel_watch(par);
-    return watched ? watched->team : par->team;
-}
 
 /* Is the run of par over (cancelled, failed, late), so that nobody reads what its loops still compute? For
  * bodies whose iterations are long: they look about every 0.1 ms of work and return early. The deadline is
  * looked at, too, which reads the clock. */
 bool dtp_share_over(const dtp_share_t *share);
-static inline const dtp_share_t *dtp_parallel_stop(const dtp_parallel_t *par) { /* NULL: runs to its end */
-    const dtp_share_t *share = (const dtp_share_t *)(const void *)dtp_parallel_team(par);
+static inline const dtp_share_t *dtp_share_that_stops(const dtp_share_t *share) {
     return share && share->stop ? share : NULL;
+}
+static inline const dtp_share_t *dtp_parallel_stop(const dtp_parallel_t *par) { /* NULL: runs to its end */
+    return dtp_share_that_stops(par->share);
 }
 static inline bool dtp_parallel_over(const dtp_parallel_t *par) {
     const dtp_share_t *share = dtp_parallel_stop(par);
@@ -83,14 +71,14 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
  * iteration are allowed. (With grain 1 the library remembers what the loop took, by fn and n, if that is more.)
  * DTP_GRAIN_UNKNOWN: nothing is known of the cost. arg begins with a uintptr_t, and what the loop took is
  * remembered by that and n; as long as that is not known it counts as a microsecond an iteration. Allocates
- * nothing, cannot fail. In a run that is over (par->team) ranges may be left out: nobody reads its results.
+ * nothing, cannot fail. In a run that is over (par->share) ranges may be left out: nobody reads its results.
  * So that this is seen soon, long ranges of a run are cut into pieces that take about 0.05 ms, whatever the
  * estimate says; not with a negative grain: such a body calls dtp_parallel_over itself. */
 #define DTP_GRAIN_UNKNOWN INT64_MIN
 static inline void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn,
                                     void *arg) {
     if (n <= 0) return;
-    if ((par->num_threads < 2 && !par->team) || (grain > 0 && n / 2 < grain)) fn(arg, 0, 0, n);
+    if ((par->num_threads < 2 && !par->share) || (grain > 0 && n / 2 < grain)) fn(arg, 0, 0, n);
     else dtp_parallel_share(par, n, grain, fn, arg);
 }
 

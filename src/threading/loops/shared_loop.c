@@ -68,8 +68,9 @@ static void run_pieces(const dtp_share_t *share, int64_t piece, dtp_loop_fn_t fn
 
 static void loop_run_chunk(dtp_shared_loop_t *r, int slot, int index) {
     int64_t begin = loop_chunk_begin(r, (uint32_t)index), end = loop_chunk_begin(r, (uint32_t)index + 1);
-    const dtp_parallel_t par = {.team = atomic_load_explicit(&r->team, memory_order_relaxed)};
-    const dtp_share_t *share = begin < end ? dtp_parallel_stop(&par) : NULL; /* a crew has no iterations */
+    const dtp_team_t *team = atomic_load_explicit(&r->team, memory_order_relaxed);
+    /* A crew has no iterations. */
+    const dtp_share_t *share = begin < end && team ? dtp_share_that_stops(&team->share) : NULL;
     if (!share) {
         r->fn(r->arg, slot, begin, end);
         return;
@@ -489,10 +490,10 @@ static __attribute__((noinline)) void loop_run(const dtp_parallel_t *par, int64_
 }
 
 void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg) {
-    const dtp_watched_t *watched = dtp_parallel_watch(par);
-    if (DTP_UNLIKELY(watched != NULL)) {
-        watched->share(watched, &(dtp_parallel_t){par->pool, par->num_threads, watched->team}, n, grain, fn,
-                       arg);
+    if (DTP_UNLIKELY(par->watch != NULL)) {
+        dtp_parallel_t unwatched = *par;
+        unwatched.watch = NULL;
+        par->watch->share(par->watch, &unwatched, n, grain, fn, arg);
         return;
     }
     const bool unknown = grain == DTP_GRAIN_UNKNOWN;

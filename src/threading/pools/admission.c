@@ -120,12 +120,14 @@ void dtp_main_wait(struct dtp_main *body) {
 static bool run_here(dtp_pool_t *rec, int num_threads, void *cookie, bool may_block, dtp_ticket_use_t ticket,
                      dtp_run_fn_t fn, void *arg) {
     dtp_team_t *team = dtp_team_open(rec, cookie);
-    if (num_threads > rec->num_threads) num_threads = rec->num_threads;
-    struct dtp_main body = {
-        .fn = fn, .arg = arg, .par = {rec, num_threads, team}, .may_block = may_block, .ticket = ticket};
-    if (rec->host_loops && team && num_threads > 1 && dtp_host_call_possible(rec)) {
+    struct dtp_main body = {.fn = fn,
+                            .arg = arg,
+                            .par = dtp_team_parallel(rec, num_threads, team),
+                            .may_block = may_block,
+                            .ticket = ticket};
+    if (rec->host_loops && team && body.par.num_threads > 1 && dtp_host_call_possible(rec)) {
         body.ticket = DTP_TICKET_KEPT; /* another thread may have it */
-        dtp_host_call_main(rec, team, &body, num_threads);
+        dtp_host_call_main(rec, team, &body, body.par.num_threads);
     } else {
         main_run(&body);
         if (team) dtp_team_close(team);
@@ -270,7 +272,7 @@ static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int pri
     if (DTP_LIKELY(dtp_ticket_run(rec, false, false)))
         run_admitted(rec, num_threads, nested, cookie, fn, arg);
     else if (!nested) wait_and_run(rec, num_threads, priority, cookie, share, fn, arg);
-    else fn(arg, &(dtp_parallel_t){NULL, 1, NULL}); /* to wait for a second pool could close a circle */
+    else fn(arg, &(dtp_parallel_t){.num_threads = 1}); /* to wait for a second pool could close a circle */
 }
 
 /* ---- dtp_pool_run ------------------------------------------------------------------------------------ */
@@ -296,7 +298,7 @@ static void run_inside(dtp_pool_t *rec, const dtp_chain_t *c, int num_threads, b
     void *cookie = c->team ? atomic_load_explicit(&c->team->cookie, memory_order_relaxed) : NULL;
     dtp_team_t *team = !own ? c->team : rec->host_loops ? NULL : dtp_team_open(rec, cookie);
     dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = team};
-    dtp_parallel_t par = {rec, num_threads < rec->num_threads ? num_threads : rec->num_threads, team};
+    const dtp_parallel_t par = dtp_team_parallel(rec, num_threads, team);
     dtp_chain_top = &chain;
     fn(arg, &par);
     dtp_chain_top = chain.up;
@@ -310,7 +312,7 @@ static void run_inside_blocking(dtp_pool_t *rec, const dtp_chain_t *c, int num_t
     if (!nested) {
         if (!dtp_ticket_get(rec, DTP_TICKET_BACK, share)) return;
     } else if (!dtp_ticket_run(rec, false, false)) {
-        fn(arg, &(dtp_parallel_t){NULL, 1, NULL});
+        fn(arg, &(dtp_parallel_t){.num_threads = 1});
         return;
     }
     run_inside(rec, c, num_threads, false, fn, arg);
@@ -347,7 +349,7 @@ static void look_around(asked_t *a) {
     }
 }
 
-static void call_alone(const asked_t *a) { a->fn(a->arg, &(dtp_parallel_t){NULL, 1, NULL}); }
+static void call_alone(const asked_t *a) { a->fn(a->arg, &(dtp_parallel_t){.num_threads = 1}); }
 
 static void call(const asked_t *a) {
     dtp_pool_t *rec = a->rec;

@@ -552,6 +552,13 @@ bool dtp_pending_settle_or(dtp_pending_work_t *work, void (*settled)(void *arg),
 void dtp_attention_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */
 
 dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie); /* NULL: too many runs, go without joiners */
+/* For the loops of a run or an item with this team, or NULL. */
+static inline dtp_parallel_t dtp_team_parallel(dtp_pool_t *rec, int num_threads, dtp_team_t *team) {
+    return (dtp_parallel_t){.pool = rec,
+                            .num_threads = num_threads < rec->num_threads ? num_threads : rec->num_threads,
+                            .team = team,
+                            .share = team ? &team->share : NULL};
+}
 void dtp_team_close(dtp_team_t *team);
 /* For a thread that calls the host for another thread's run: false if the run is over. The end of
  * the run waits for dtp_team_let_go. */

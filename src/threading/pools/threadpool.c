@@ -30,7 +30,7 @@ static void run_jobs(void *arg, int slot, int64_t begin, int64_t end) {
 static int builtin_parallel_for(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) {
     enum { JOB_NS = 100000 }; /* unknown; worth a wake */
     dtp_pool_t *rec = ctx;
-    dtp_parallel_t par = {rec, rec->num_threads, NULL};
+    dtp_parallel_t par = {.pool = rec, .num_threads = rec->num_threads};
     jobs_t jobs = {fn, arg, n};
     dtp_parallel_for(&par, n, -JOB_NS, run_jobs, &jobs);
     return 0;

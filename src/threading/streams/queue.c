@@ -217,15 +217,13 @@ static void run_whole(void *arg, const dtp_parallel_t *par) {
 
 static void run_item(dtp_queue_t *q, dtp_submission_t *item, dtp_chain_t *chain) {
     dtp_pool_t *rec = q->rec;
-    int n = item->num_threads;
-    if (n > rec->num_threads) n = rec->num_threads;
     if (item->whole_run) {
-        dtp_run_here(rec, n, item->cookie, run_whole, &(whole_run_t){q, item});
+        dtp_run_here(rec, item->num_threads, item->cookie, run_whole, &(whole_run_t){q, item});
         return;
     }
     /* Loops of a single primitive go one by one through a host that has only loops. */
     chain->team = rec->host_loops ? NULL : dtp_team_open(rec, item->cookie);
-    dtp_parallel_t par = {rec, n, chain->team};
+    const dtp_parallel_t par = dtp_team_parallel(rec, item->num_threads, chain->team);
     run_or_poison(q, item, &par);
     if (chain->team) dtp_team_close(chain->team);
     chain->team = NULL;
@@ -310,7 +308,7 @@ static void skip_item(dtp_queue_t *q, dtp_submission_t *item) {
 /* A run that is over goes on without a ticket: what is left of it computes nothing. False: it
  * rests. */
 static bool end_run(dtp_queue_t *q, dtp_submission_t *item) {
-    const dtp_parallel_t alone = {NULL, 1, NULL};
+    const dtp_parallel_t alone = {.num_threads = 1};
     if (!item->rested) {
         begin_item(q, item, 0);
         skip_item(q, item);

@@ -171,7 +171,7 @@ static double best_of(job_t *j) {
         int64_t t0 = dtp_now_ns();
         if (pool) (void)!dtp_pool_run(pool, threads, true, run_body, j);
         else {
-            dtp_parallel_t alone = {NULL, 1, NULL};
+            dtp_parallel_t alone = {.num_threads = 1};
             run_body(j, &alone);
         }
         int64_t t = dtp_now_ns() - t0;

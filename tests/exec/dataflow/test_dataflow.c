@@ -184,7 +184,7 @@ static void test_endings(void **state) {
             dtp_dataflow_next(b, w.token, 0, y);
             built_t p;
             build_for_one(&p, b, data);
-            dtp_parallel_t alone = {NULL, 1, NULL};
+            dtp_parallel_t alone = {.num_threads = 1};
             for (int again = 0; again < 2; ++again) {
                 dtp_dataflow_result_t result;
                 cancel = 0;
@@ -228,7 +228,7 @@ static void test_splits(void **state) {
     }
     built_t p;
     build_for_one(&p, b, data);
-    const dtp_parallel_t alone = {NULL, 1, NULL};
+    const dtp_parallel_t alone = {.num_threads = 1};
     const dtp_dataflow_args_t args = {.ctx = whole, .exec = note_whole, .par = &alone};
     assert_int_equal(dtp_dataflow_run(p.plan, p.state, &args, NULL), dnnl_tp_success);
     assert_true(whole[0] && whole[3]);

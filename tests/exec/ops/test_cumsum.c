@@ -133,7 +133,7 @@ static void run(dnnl_tp_data_type_t dt, int ndims, const int64_t *dims, int64_t 
 
 /* The reference, on layouts that the fast implementation leaves to it: src with its last two dimensions exchanged. */
 static void run_reference(dnnl_tp_data_type_t dt, bool exclusive, bool reverse) {
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    static const dtp_parallel_t alone = {.num_threads = 1};
     const int64_t dims[3] = {3, 7, 5}, strides[3] = {35, 1, 7};
     dtp_cumsum_desc_t d;
     dnnl_tp_engine_t engine;

@@ -39,7 +39,7 @@ static void loop_body(void *arg, int slot, int64_t begin, int64_t end) {
 static int64_t run_loop(int64_t n, int64_t grain, int64_t stop_at) {
     loop_t l = {.stop_at = stop_at};
     dtp_share_t share = {&l.stop, 0, DTP_STOP_DEADLINE, NULL, NULL, 0};
-    const dtp_parallel_t par = {NULL, 1, (struct dtp_team *)(void *)&share};
+    const dtp_parallel_t par = {.num_threads = 1, .share = &share};
     dtp_parallel_for(&par, n, grain, loop_body, &l);
     return atomic_load(&l.done);
 }
@@ -57,7 +57,7 @@ static void test_pieces(void **state) {
     /* A deadline that is over by now. */
     loop_t l = {.stop_at = INT64_MAX};
     dtp_share_t share = {&l.stop, 1, DTP_STOP_DEADLINE, NULL, NULL, 0};
-    const dtp_parallel_t par = {NULL, 1, (struct dtp_team *)(void *)&share};
+    const dtp_parallel_t par = {.num_threads = 1, .share = &share};
     dtp_parallel_for(&par, N, 1, loop_body, &l);
     assert_int_equal(atomic_load(&l.done), 1);
     assert_int_equal(atomic_load(&l.stop), DTP_STOP_DEADLINE);
@@ -87,7 +87,7 @@ static void one_product(int64_t m, int64_t n, int64_t k, bool transposed) {
         const bool over = how % 2;
         _Atomic uint32_t stop = over ? DTP_STOP_CANCELLED : DTP_STOP_NONE;
         dtp_share_t share = {&stop, 0, DTP_STOP_DEADLINE, NULL, NULL, 0};
-        dtp_parallel_t par = {NULL, 1 + how / 2, (struct dtp_team *)(void *)&share};
+        dtp_parallel_t par = {.num_threads = 1 + how / 2, .share = &share};
         dtp_trace_work_t work = {0};
         if (how / 2) par = dtp_trace_loops(&work, &par);
         void *ptr[DTP_MATMUL_NARGS + 8] = {0};

@@ -89,7 +89,7 @@ static dnnl_tp_status_t execute(core_t *c, item_t *item) {
         if (!c->scratch) far_wrong("no memory for scratch");
     }
     if (!scratch) scratch = c->scratch;
-    const dtp_parallel_t alone = {NULL, 1, NULL};
+    const dtp_parallel_t alone = {.num_threads = 1};
     dtp_data_error_t own = {.what = DTP_DATA_FINE}; /* of an execution outside runs */
     dtp_run_part_t part = item->has_part ? item->part : (dtp_run_part_t){&own, 0};
     if (item->has_part && part.error)

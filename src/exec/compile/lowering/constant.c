@@ -8,7 +8,7 @@
 static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int n, const dtp_view_t *result, const size_t *bytes,
                                   void *const *data) {
     dtp_arena_t *arena = lower->ir->arena;
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    static const dtp_parallel_t alone = {.num_threads = 1};
     char **at = dtp_arena_alloc(arena, sizeof *at * (size_t)lower->nbufs);
     if (!at) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) {

@@ -125,7 +125,7 @@ static dnnl_tp_status_t add_job(dtp_lower_t *l, pack_job_t *j, const dtp_packing
 
 static dnnl_tp_status_t reorder_into(dtp_lower_t *l, const dtp_md_t *src, const void *from,
                                      const dtp_md_t *dst, void *to) {
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    static const dtp_parallel_t alone = {.num_threads = 1};
     dtp_reorder_desc_t d;
     memset(&d, 0, sizeof d);
     d.base.kind = dnnl_tp_reorder;

@@ -96,7 +96,7 @@ dtp_dataflow_state_t *dtp_dataflow_state_init(const dtp_dataflow_plan_t *plan, i
     s->plan = plan;
     s->num_threads = num_threads;
     s->workers = (dtp_dataflow_worker_t *)(void *)(base + workers_at());
-    s->alone = (dtp_parallel_t){NULL, 1, NULL};
+    s->alone = (dtp_parallel_t){.num_threads = 1};
     dtp_dataflow_set_mean(s, plan->mean_ns);
     for (int i = 0; i < num_threads; ++i) {
         dtp_dataflow_worker_t *w = &s->workers[i];
