@@ -72,7 +72,7 @@ static void enter(void *ctx, dtp_dataflow_instance_t *instance) {
         return;
     }
     const dtp_dataflow_instance_t *q = instance;
-    do dtp_instance_init(s, q->data, up, (void **)(void *)q->next->data);
+    do dtp_instance_init(s, (void **)(void *)q->data, q->data, up, (void **)(void *)q->next->data);
     while ((q = q->next) != instance);
     dtp_instance_set_vars(s, s->init, (void **)(void *)instance->data, up);
     for (q = instance->next; q != instance; q = q->next)

@@ -1,5 +1,5 @@
 /* Runs on engines that have a memory of their own and run their streams themselves: the host goes from stage to stage
- * as the interpreter does (interpreter.c), but submits steps to the stream instead of doing them.
+ * as the interpreter does (walk.h), but submits steps to the stream instead of doing them.
  *
  * Arrays of bases lie on the host, in the run object; what they point to is the engine's. The host reads predicates
  * only, each copied to a word of the run, and waits for them; everything else follows in the order of the stream, so
@@ -7,19 +7,9 @@
  * note in the run's error word (common/primitive/data_error.h), which is copied to the host with each predicate and at
  * the end. Times of operators, where somebody wants them, are stamps that the stream writes around each.
  * A run object is another run's only when its stream has done what it was given. */
-#include "exec/run/run.h"
+#include "exec/run/walk.h"
 
 #include "threading/pools/record.h"
-
-/* A call's memory and bases. Kept by the run object: the next call on its stream may use it. */
-struct dtp_stream_frame {
-    struct dtp_stream_frame *next; /* free; or the caller's */
-    void **caller_bases;
-    int return_to, depth, scope;
-    char *data;
-    _Alignas(DTP_CACHE_LINE) char heads[];
-};
-typedef struct dtp_stream_frame frame_t;
 
 /* When steps began and ended. Kept by the run object. */
 enum { TIMES = 62 };
@@ -39,7 +29,6 @@ typedef struct {
     dtp_run_ctx_t *ctx;
     dnnl_tp_stream_t stream;
     dtp_run_t *run;
-    char *heads;    /* of the run, or of the call that goes on */
     times_t *times; /* that are filled in now, or NULL */
     bool plain;     /* nobody watches operators */
 } walk_t;
@@ -70,7 +59,8 @@ static dnnl_tp_status_t drain(walk_t *w) {
 
 /* ---- Steps ------------------------------------------------------------------------------------------- */
 
-static bool copy(walk_t *w, const dtp_exec_step_t *step, void *to, const void *from, size_t bytes) {
+static bool copy(void *walk, const dtp_exec_step_t *step, void *to, const void *from, size_t bytes) {
+    walk_t *w = walk;
     const dtp_engine_vtbl_t *v = w->stream->engine->v;
     return !bytes || ok(w, step, v->copy(w->stream, DTP_COPY_WITHIN, to, from, bytes));
 }
@@ -112,16 +102,17 @@ static void run_timed(walk_t *w, const dtp_exec_step_t *step, void *const *bases
         (void)ok(w, step, s->v->stamp(s, &t->end_ns));
 }
 
-static void run_step(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
-    if (DTP_LIKELY(w->plain)) {
-        (void)submit_step(w, step, bases);
-        return;
-    }
+static inline bool run_step(void *walk, const dtp_stage_t *st, void **bases) {
+    walk_t *w = walk;
+    const dtp_exec_step_t *step = &w->ctx->exec->steps[st->index];
+    if (dtp_run_poll(w->ctx)) return false;
+    if (DTP_LIKELY(w->plain)) return submit_step(w, step, bases);
     void (*range)(const char *name) = w->stream->v->range;
     if (range) range(step->name);
     if (w->ctx->watched) run_timed(w, step, bases);
     else (void)submit_step(w, step, bases);
     if (range) range(NULL);
+    return true;
 }
 
 /* ---- What kernels find ------------------------------------------------------------------------------- */
@@ -165,76 +156,54 @@ static bool look_at_word(dtp_run_ctx_t *ctx) {
 
 /* ---- Predicates -------------------------------------------------------------------------------------- */
 
-/* The truth of a predicate, once the stream has come so far. */
-static bool truth(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
+/* Once the stream has come so far. */
+static inline bool truth(void *walk, const dtp_exec_step_t *step, void **bases, bool *is_true) {
+    walk_t *w = walk;
     const size_t bytes = dtp_type_size((dnnl_tp_data_type_t)step->work->pred_type);
     const dtp_engine_vtbl_t *v = w->stream->engine->v;
     const void *from = dtp_ref_at(bases, step->work->refs);
+    if (dtp_run_poll(w->ctx)) return false;
     if (!ok(w, step, v->copy(w->stream, DTP_COPY_TO_HOST, &w->run->words->predicate, from, bytes)))
         return false;
     if (!fetch_word(w)) return false;
 #ifndef DTP_BREAK_STREAM_PREDICATE
     if (!ok(w, NULL, drain(w)) || !look_at_word(w->ctx)) return false; /* what data decide that do not fit */
 #endif
-    return dtp_is_true((const char *)&w->run->words->predicate, step->work->pred_type);
+    *is_true = dtp_is_true((const char *)&w->run->words->predicate, step->work->pred_type);
+    return true;
 }
 
-/* ---- Loops and calls --------------------------------------------------------------------------------- */
+/* ---- Calls ------------------------------------------------------------------------------------------- */
 
-static void **enter_loop(walk_t *w, const dtp_scope_t *s, void **up) {
-    void **first = (void **)(void *)(w->heads + s->heads_at),
-         **second = (void **)(void *)((char *)first + dtp_scope_head(s));
-    char *ring = (char *)up[DTP_BASE_INSTANCE] + s->ring;
-    dtp_instance_init_at(s, first, ring, up, second);
-    dtp_instance_init_at(s, second, ring + s->bytes, up, first);
-    dtp_instance_set_vars(s, s->init, first, up);
-    return first;
-}
-
-static frame_t *enter_call(walk_t *w, const dtp_exec_step_t *step, void **bases, frame_t *caller,
-                           int return_to) {
+static inline dtp_frame_t *frame_take(void *walk, int scope) {
+    walk_t *w = walk;
     dtp_exec_t *e = w->ctx->exec;
-    const dtp_scope_t *s = &e->scopes[step->scope];
-    const int depth = caller ? caller->depth + 1 : 1;
-    const bool too_deep = depth > w->ctx->max_depth;
-    frame_t *f = too_deep ? NULL : w->run->frames[step->scope];
+    dtp_frame_t **kept = &w->run->frames[scope], *f = *kept;
     if (f) {
-        w->run->frames[step->scope] = f->next;
-    } else if (!too_deep) {
-        f = dtp_alloc(e->obj.allocator, sizeof *f + s->heads_bytes, DTP_CACHE_LINE);
-        if (f && !(f->data = e->engine->v->alloc(e->engine, s->bytes, false))) {
-            dtp_free(e->obj.allocator, f);
-            f = NULL;
-        }
+        *kept = f->caller;
+        return f;
     }
-    if (!f) {
-        dtp_call_failed(w->ctx, step->name, too_deep);
-        return NULL;
-    }
-    f->next = caller;
-    f->caller_bases = bases;
-    f->return_to = return_to;
-    f->depth = depth;
-    f->scope = step->scope;
-    dtp_call_init(step, (void **)(void *)f->heads, f->data, bases);
-    w->heads = f->heads;
-    return f;
+    const dtp_scope_t *s = &e->scopes[scope];
+    const size_t head = dtp_round_up_size(sizeof *f, DTP_CACHE_LINE);
+    f = dtp_alloc(e->obj.allocator, head + s->heads_bytes, DTP_CACHE_LINE);
+    if (!f) return NULL;
+    f->heads = (char *)f + head;
+    f->data = e->engine->v->alloc(e->engine, s->bytes, false);
+    if (f->data) return f;
+    dtp_free(e->obj.allocator, f);
+    return NULL;
 }
-
-/* Back in the caller, which is returned. */
-static frame_t *leave_call(walk_t *w, frame_t *f) {
-    frame_t *caller = f->next;
-    f->next = w->run->frames[f->scope];
-    w->run->frames[f->scope] = f;
-    w->heads = caller ? caller->heads : w->run->heads;
-    return caller;
+static inline void frame_give(void *walk, dtp_frame_t *f) {
+    dtp_frame_t **kept = &((walk_t *)walk)->run->frames[f->scope];
+    f->caller = *kept;
+    *kept = f;
 }
 
 void dtp_stream_run_free(dtp_exec_t *e, dtp_run_t *run) {
     for (int i = 0; i < e->nscopes; ++i)
         while (run->frames[i]) {
-            frame_t *f = run->frames[i];
-            run->frames[i] = f->next;
+            dtp_frame_t *f = run->frames[i];
+            run->frames[i] = f->caller;
             e->engine->v->free(e->engine, f->data);
             dtp_free(e->obj.allocator, f);
         }
@@ -247,59 +216,12 @@ void dtp_stream_run_free(dtp_exec_t *e, dtp_run_t *run) {
     if (run->memory) e->engine->v->free(e->engine, run->memory);
 }
 
-/* ---- Stages ------------------------------------------------------------------------------------------ */
-
-static void walk(walk_t *w) {
-    dtp_run_ctx_t *ctx = w->ctx;
-    const dtp_exec_t *e = ctx->exec;
-    const dtp_stage_t *st = e->stages, *last = st + e->nstages;
-    frame_t *frame = NULL;
-    void **bases = w->run->bases;
-    while ((st != last || frame) && !dtp_run_poll(ctx)) {
-        const dtp_exec_step_t *step = &e->steps[st->index];
-        const dtp_scope_t *scope = &e->scopes[step->scope];
-        const dtp_stage_t *next = st + 1;
-        switch (st->kind) {
-        case DTP_STAGE_STEP: run_step(w, step, bases); break;
-        case DTP_STAGE_IF:
-        case DTP_STAGE_TEST:
-            if (!truth(w, step, bases)) next = e->stages + st->other;
-            break;
-        case DTP_STAGE_JUMP: next = e->stages + st->other; break;
-        case DTP_STAGE_WHILE: bases = enter_loop(w, scope, bases); break;
-        case DTP_STAGE_NEXT:
-            bases = dtp_instance_next(scope, bases);
-            next = e->stages + st->other;
-            break;
-        case DTP_STAGE_EXIT:
-            for (int i = 0, n = step->work->nrefs / 2; i < n; ++i)
-                (void)copy(w, step, dtp_ref_at(bases, &step->work->refs[n + i]),
-                           dtp_ref_at(bases, &step->work->refs[i]), step->work->sizes[i]);
-            bases = bases[DTP_BASE_UP];
-            break;
-        case DTP_STAGE_CALL: {
-            frame_t *f = enter_call(w, step, bases, frame, (int)(next - e->stages));
-            if (!f) break;
-            frame = f;
-            bases = (void **)(void *)f->heads;
-            next = e->stages + st->other;
-            break;
-        }
-        case DTP_STAGE_END:
-            if (!frame) return;
-            bases = frame->caller_bases;
-            next = e->stages + frame->return_to;
-            frame = leave_call(w, frame);
-            break;
-        default: break; /* slices and nodes are the CPU's; closures were refused */
-        }
-        st = next;
-    }
-    while (frame) frame = leave_call(w, frame);
-}
+/* ---- The run ----------------------------------------------------------------------------------------- */
 
 /* A run object, and all stages of the run submitted. The failures of both are the run's; *run may be NULL then. */
 static void submit(walk_t *w) {
+    /* Slices are the CPU's, and closures were refused: there are only steps. */
+    static const dtp_walker_t by = {run_step, run_step, run_step, truth, copy, frame_take, frame_give};
     dtp_run_ctx_t *ctx = w->ctx;
     dtp_exec_t *e = ctx->exec;
     bool idle;
@@ -308,7 +230,6 @@ static void submit(walk_t *w) {
     if (status == dnnl_tp_success) status = dtp_run_take(e, &w->run);
     if (!ok(w, NULL, status)) return;
     dtp_run_t *run = ctx->run = w->run;
-    w->heads = run->heads;
     run->bases[DTP_BASE_ABSOLUTE] = NULL;
     run->bases[DTP_BASE_INSTANCE] = run->memory;
     run->bases[DTP_BASE_LOCAL] = NULL;
@@ -317,7 +238,7 @@ static void submit(walk_t *w) {
     for (times_t *t = run->times; t; t = t->next) t->n = 0;
     DTP_ZONES(begin(e, 0, run->memory));
     if (!clean_word(w)) return;
-    walk(w);
+    dtp_walk(ctx, &by, w, 0, e->nstages, run->bases, run->heads);
     (void)fetch_word(w);
 }
 

@@ -150,16 +150,17 @@ static inline size_t dtp_scope_head(const dtp_scope_t *s) {
                              DTP_CACHE_LINE);
 }
 
-/* Instance of a call, pooled. */
+/* Instance of a call, pooled; by stream kept by the run object, for the next call on its stream. */
 typedef struct dtp_frame {
-    uint32_t next, index; /* freelist */
-    struct dtp_frame *caller;
+    uint32_t next, index;     /* freelist */
+    struct dtp_frame *caller; /* by stream, while it is free: the next free one */
     void **caller_bases;
     int return_to; /* stage */
     int depth;
     int scope;
     dtp_dataflow_instance_t *instance; /* NULL: its function does not run by counters */
     char *data;
+    char *heads; /* by stream: its bases, and those of the loops in it; data is the engine's */
 } dtp_frame_t;
 typedef struct {
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t free; /* tag << 32 | index + 1 */
@@ -183,9 +184,9 @@ typedef struct dtp_run {
     bool shares_memory;     /* takes a block of the store for each run */
     dtp_run_block_t *block; /* NULL between runs */
     /* By stream: memory is the engine's. */
-    char *heads;                      /* bases of loops */
-    struct dtp_stream_frame **frames; /* by function: free ones */
-    dtp_stream_words_t *words;        /* the engine's, or its own */
+    char *heads;               /* bases of loops */
+    dtp_frame_t **frames;      /* by function: free ones */
+    dtp_stream_words_t *words; /* the engine's, or its own */
     dtp_stream_words_t own_words;
     struct dtp_stream_times *times; /* of steps, if a run was watched */
 } dtp_run_t;

@@ -1,4 +1,4 @@
-/* One run while it goes on: what run.c, interpreter.c, slices.c and by_dataflow.c share. */
+/* One run while it goes on: what run.c, interpreter.c, by_stream.c, slices.c and by_dataflow.c share. */
 #ifndef DTP_EXEC_RUN_RUN_H
 #define DTP_EXEC_RUN_RUN_H
 
@@ -179,7 +179,7 @@ void dtp_run_recall(dtp_run_ctx_t *ctx);
 /* dtp_sleeper_t.awaits of a run. */
 struct dnnl_tp_event *dtp_run_awaits(dtp_sleeper_t *sleeper, unsigned turn, bool *several);
 void dtp_run_slice_group(dtp_run_ctx_t *ctx, const dtp_slice_group_t *group, const dtp_where_t *where);
-/* Runs stages from `first` on until `end` or the END of the run; where->bases changes on the way. */
+/* Runs stages from `first` on until `end` or the END of the run (walk.h); where->bases changes on the way. */
 void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);
 /* Runs the program of the dataflow engine (by_dataflow.c), or goes on with it; then, or in the end, the run rests. */
 void dtp_run_by_dataflow(dtp_run_ctx_t *ctx, const dtp_where_t *whole);
@@ -190,8 +190,8 @@ static inline void *dtp_ref_at(void *const *bases, const dtp_ref_t *r) {
 }
 
 /* Instances of loops. init sets all bases but the variables; set_vars sets these from references in `from`. */
-static inline void dtp_instance_init_at(const dtp_scope_t *scope, void **bases, char *memory, void **up,
-                                        void **next) {
+static inline void dtp_instance_init(const dtp_scope_t *scope, void **bases, char *memory, void **up,
+                                     void **next) {
     bases[DTP_BASE_ABSOLUTE] = NULL;
     bases[DTP_BASE_INSTANCE] = memory;
     bases[DTP_BASE_FRESH] = up; /* its own address once the variables are those of later rounds */
@@ -201,23 +201,7 @@ static inline void dtp_instance_init_at(const dtp_scope_t *scope, void **bases, 
     void **to = bases + DTP_BASE_VARS + scope->nvars;
     for (int i = 0; i < scope->ncaptures; ++i) to[i] = up[scope->captures[i]];
 }
-/* The same where bases stand at the begin of the memory. */
-void dtp_instance_init(const dtp_scope_t *scope, char *memory, void **up, void **next);
 void dtp_instance_set_vars(const dtp_scope_t *scope, const dtp_ref_t *refs, void **bases, void **from);
-/* The instance of the next iteration, of two that take turns: its variables are set in its first round only, because
- * from then on each reads what the other one wrote. */
-static inline void **dtp_instance_next(const dtp_scope_t *s, void **bases) {
-    void **next = bases[DTP_BASE_NEXT];
-    if (DTP_UNLIKELY(next[DTP_BASE_FRESH] != next)) {
-        if (next[DTP_BASE_FRESH] == NULL) dtp_instance_init(s, (char *)next, bases[DTP_BASE_UP], bases);
-        dtp_instance_set_vars(s, s->next, next, bases);
-        next[DTP_BASE_FRESH] = next;
-    }
-    next[DTP_BASE_ROUND] = (char *)bases[DTP_BASE_ROUND] + 1;
-    return next;
-}
-/* Copies the variables of the last iteration to the results of the loop. */
-void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases);
 /* The run ends because a call is too deep, or has no memory. */
 void dtp_call_failed(dtp_run_ctx_t *ctx, const char *name, bool too_deep) __attribute__((cold));
 /* The bases of a call whose frame has this data. */

@@ -19,7 +19,7 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool shares, dtp_run_t **run) {
             : 0;
     size_t dataflow_at = dtp_round_up_size(head + bases + bounds, DTP_NO_SHARE);
     size_t heads = exec->by_stream ? exec->scopes[0].heads_bytes : 0;
-    size_t frames = exec->by_stream ? sizeof(struct dtp_stream_frame *) * (size_t)exec->nscopes : 0;
+    size_t frames = exec->by_stream ? sizeof(dtp_frame_t *) * (size_t)exec->nscopes : 0;
     size_t bytes =
         dataflow_at + state + heads + frames + (shares || exec->by_stream ? 0 : exec->memory_bytes);
     char *p = dtp_alloc(exec->obj.allocator, bytes, DTP_NO_SHARE);
@@ -33,7 +33,7 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool shares, dtp_run_t **run) {
     dnnl_tp_status_t status = dnnl_tp_success;
     if (exec->by_stream) {
         r->heads = p + dataflow_at;
-        r->frames = (struct dtp_stream_frame **)(void *)(r->heads + heads);
+        r->frames = (dtp_frame_t **)(void *)(r->heads + heads);
         memset(r->frames, 0, frames);
         r->memory = exec->engine->v->alloc(exec->engine, exec->memory_bytes, false);
         const dtp_engine_vtbl_t *v = exec->engine->v;
