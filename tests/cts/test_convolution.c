@@ -380,6 +380,11 @@ static void first_layers(void **state) {
             .dst = i % 7 ? "acdb" : "abcd", .impl = "ukr");
     }
     RUN(.ns = 3, .n = 1, .ic = 3, .oc = 32, .in = {4, 5, 6}, .ker = {2, 3, 3}, .src = "abcde", .bias = true);
+    /* Long lines with one or two column panels. */
+    for (int i = 0; i < 36; ++i)
+        RUN(.ns = 2, .n = 2, .ic = i % 4 == 3 ? 20 : 3, .oc = 9 + 11 * (i % 3), .in = {5, 61 + i}, SAME3,
+            .stride = {1 + i % 2, 1 + i / 2 % 2}, .bias = i % 5, .chain = {i % 2 ? RELU : ADD, CLIP},
+            .src = src[i % 2], .dst = i % 7 ? "acdb" : "abcd", .impl = "ukr");
     RUN(.ns = 2, .n = 1, .ic = 3, .oc = 32, .in = {40, 40}, SAME3, .src = "abcd", .dst = "aBcd16b");
 }
 

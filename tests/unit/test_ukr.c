@@ -13,7 +13,7 @@
 #include "cpu/ukr/ukr_u8s8.h"
 #include "support/check.h"
 
-enum { MAX_ROWS = 3 * DTP_UKR_MAX_MR, MAX_K = 40, MAX_TAPS = 3 };
+enum { MAX_ROWS = 4 * DTP_UKR_TALL_ROWS, MAX_K = 40, MAX_TAPS = 3 };
 
 static test_rng_t rng;
 
@@ -180,6 +180,8 @@ static void check_set(const dtp_ukr_set_t *set, const char *name, bool whole) {
     }
     for (int nv = 0; nv <= DTP_UKR_TALL_PANELS; ++nv)
         for (int rows = 0; rows <= DTP_UKR_MAX_MR; ++rows) assert_null(set->tall[nv][rows]);
+    for (int nv = 0; nv <= DTP_UKR_TALL_PANELS; ++nv)
+        assert_true(set->many_tall[nv] == 0 || set->tall[nv][set->many_tall[nv]]);
     if (!whole) return;
     assert_non_null(set->pack);
     assert_non_null(set->pack_trans);
@@ -250,7 +252,7 @@ static void tiles(void **state) {
                                       .nv = nv,
                                       .cols = 16 * nv - (v % 3 ? (int)(test_rand(&rng) % 16) : 0),
                                       .k = ks[v % 5],
-                                      .nblk = 1,
+                                      .nblk = 1 + v % 4,
                                       .add = v & 1,
                                       .bias = v & 2,
                                       .flags = flags(DTP_UKR_ACC)};

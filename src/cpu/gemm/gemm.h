@@ -140,6 +140,11 @@ static inline bool dtp_gemm_tall(const dtp_ukr_set_t *ukr, int nv, int64_t rows)
            ukr->tall[nv][rows];
 }
 
+/* Whether so many rows of nv column panels begin with tall blocks. */
+static inline bool dtp_gemm_many_tall(const dtp_ukr_set_t *ukr, int nv, int64_t rows) {
+    return nv <= DTP_UKR_TALL_PANELS && ukr->many_tall[nv] && rows >= 2 * ukr->many_tall[nv];
+}
+
 /* Number of k-steps of a pass over k k-steps; the last pass may have fewer. */
 static inline int64_t dtp_gemm_pass(int64_t k) {
     if (k <= DTP_GEMM_K_ONE) return k;

@@ -56,14 +56,16 @@ void dtp_gemm_rows_ahead(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, in
         nv == 2 && ukr->half_panel_mr && dtp_ukr_is_half_panel(u->mask) && u->bstep == DTP_UKR_PANEL_BYTES;
     const bool may_be_tall = u->bstep == DTP_UKR_PANEL_BYTES && !u->row_a && !u->row_c && !u->row_add &&
                              !u->taps && !(u->flags & DTP_UKR_STREAM);
-    if (nv == 1 && may_be_tall && !u->pf_rows && rows >= 2 * DTP_UKR_TALL_ROWS &&
-        dtp_gemm_tall(ukr, 1, DTP_UKR_TALL_ROWS)) {
-        /* Of one column panel: a line of B for more rows. The last rows prefetch. */
-        u->nblk = (rows - DTP_UKR_MAX_MR) / DTP_UKR_TALL_ROWS;
-        const int64_t done = u->nblk * DTP_UKR_TALL_ROWS;
-        ukr->tall[1][DTP_UKR_TALL_ROWS](u);
-        dtp_gemm_advance(u, done);
-        rows -= done;
+    if (may_be_tall && dtp_gemm_many_tall(ukr, nv, rows) && !half && !u->pf_rows) {
+        /* A line of B serves more rows. The last rows, which are ordinary blocks, prefetch. */
+        const int mr = ukr->many_tall[nv];
+        const int64_t nblk = (rows - DTP_UKR_MAX_MR) / mr;
+        u->nblk = nblk;
+        u->pf = u->b;
+        u->pf_dist = 0;
+        ukr->tall[nv][mr](u);
+        dtp_gemm_advance(u, nblk * mr);
+        rows -= nblk * mr;
     }
     const bool tall = nv == DTP_UKR_TALL_PANELS && dtp_gemm_tall(ukr, nv, rows) && may_be_tall;
     const int cap = half ? ukr->half_panel_mr : tall ? DTP_UKR_TALL_ROWS : ukr->max_mr[nv];

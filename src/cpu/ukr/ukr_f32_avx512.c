@@ -351,14 +351,15 @@ INLINE void tall_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     const int64_t first = u->k - ahead;
     const char *rows = u->a, *add = u->add;
     char *to = u->c;
-    for (int64_t blk = 0; blk < (NV == 1 ? u->nblk : 1); blk++) {
+    for (int64_t blk = 0; blk < u->nblk; blk++) {
         __m512 c[MAX_ACC];
         UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
-        const char *a[DTP_UKR_TALL_ROWS / 4];
+        const char *b = u->b, *a[DTP_UKR_TALL_ROWS / 4];
         UNROLL for (int g = 0; 4 * g < MR; g++) a[g] = rows + 4 * g * u->lda;
+        tall_steps(MR, NV, c, a, u->lda, b, u->bs, first, b + ahead * DTP_UKR_PANEL_BYTES);
+        b += first * DTP_UKR_PANEL_BYTES;
+        if (NV > 1) tall_steps(MR, NV, c, a, u->lda, b, u->bs, ahead, u->pf);
         rows += MR * u->lda;
-        tall_steps(MR, NV, c, a, u->lda, u->b, u->bs, first, u->b + ahead * DTP_UKR_PANEL_BYTES);
-        if (NV > 1) tall_steps(MR, NV, c, a, u->lda, u->b + first * DTP_UKR_PANEL_BYTES, u->bs, ahead, u->pf);
 #define LINE_OF(j, p) \
     _mm512_maskz_loadu_ps((j) < NV - 1 ? (__mmask16)-1 : mask, (const float *)(const void *)(p) + 16 * (j))
         if (u->flags & DTP_UKR_ACC) {
@@ -533,6 +534,7 @@ const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                        .pf_shift = 2,
                                        .tile = {DTP_UKR_TILES_AVX512(ENTRY)},
                                        .tall = {TALL_ROWS(TALL_ENTRY) TALL_PAIRS(TALL_ENTRY)},
+                                       .many_tall = {0, 16, 12},
                                        .elems = 1,
                                        .k_lanes = &dtp_ukr_k_lanes__avx512,
                                        .pack = pack,
