@@ -1,4 +1,5 @@
-/* What the drivers share: descriptors made of dimension lists, walking over positions, in-place rules. */
+/* Functions that the drivers share: descriptors from lists of dimensions, walks over positions,
+ * rules for in-place problems. */
 #ifndef BD_DRIVERS_H
 #define BD_DRIVERS_H
 
@@ -16,7 +17,8 @@
 /* "AxB:CxD...[_]n"label"": lists of dimensions, between lo and hi of them. */
 int bd_parse_vdims(bd_prb_t *, const char *, int lo, int hi);
 void bd_desc_vdims(const bd_prb_t *, char *, size_t);
-/* Cuts the label off a descriptor: copies what is before it into buf. 1 = too long or not terminated. */
+/* Cuts the label off a descriptor: copies the text before it into buf. 1 = too long or not
+ * terminated. */
 int bd_cut_label(bd_prb_t *, const char *, char *buf, size_t size);
 void bd_desc_label(const bd_prb_t *, char *, size_t, const char *sep);
 
@@ -25,7 +27,8 @@ bool bd_next(int nd, const int64_t *d, int64_t *pos);
 /* Row-major index of pos in a tensor whose dimensions of size 1 are broadcast. */
 int64_t bd_at(const bd_tensor_t *, const int64_t *pos);
 
-/* Makes dst share the buffer of src. A skip reason when their types or layouts differ. */
+/* Makes dst share the buffer of src. Returns a skip reason if their types or layouts differ, else
+ * NULL. */
 const char *bd_make_inplace(bd_prb_t *, int src, int dst);
 /* Old value of dst at index i (sum post-op, in place). */
 double bd_old_dst(const bd_prb_t *, double *const *v, int dst, int64_t i);
@@ -33,11 +36,11 @@ double bd_old_dst(const bd_prb_t *, double *const *v, int dst, int64_t i);
 double bd_eps(int dt);
 /* Integers in the ranges of the mode. */
 void bd_fill_default(const bd_prb_t *, int i, double *v, bool perf, int64_t range);
-/* A driver's `fill` where only input 0 wants values of its own: the driver's fill_src, else small integers.
- */
+/* `fill` of drivers with special values for input 0 only: calls the driver's fill_src for it; other
+ * inputs are small integers. */
 void bd_fill_src(const bd_prb_t *, int i, double *v, bool perf);
 bool bd_has_eltwise_po(const bd_prb_t *);
-/* True when the library has the type. */
+/* Whether the library has the type. */
 bool bd_type_ok(int dt);
 
 #define BD_DRIVER(name) extern const bd_driver_t bd_driver_##name;

@@ -19,19 +19,19 @@ extern "C" {
 
 /* ---- Graphs of nodes that do nothing or take a given time -------------------------------------------- */
 
-/* What a node's function gets. */
+/* The argument of a node's function. */
 typedef struct eb_node {
     int64_t ticks; /* how long it takes */
-    int runs;      /* --check: how often it ran; written by the node, read by those behind it */
-    int nbefore;   /* --check: nodes in front of it */
+    int runs;      /* --check: how often it ran; the node writes it, its successors read it */
+    int nbefore;   /* --check: number of its predecessors */
     const int *before;
     struct eb_node *all;
 } eb_node_t;
 typedef void (*eb_kernel_t)(eb_node_t *);
 void eb_kernel_empty(eb_node_t *);
 void eb_kernel_spin(eb_node_t *);
-void eb_kernel_check(
-    eb_node_t *); /* counts; notes in eb_order_errors a node that came before one of `before` */
+/* Counts runs, and in eb_order_errors the nodes that ran before a predecessor. */
+void eb_kernel_check(eb_node_t *);
 extern int eb_order_errors;
 
 typedef struct {
@@ -48,13 +48,13 @@ typedef struct {
     /* NULL: it cannot run this one. */
     void *(*create)(const eb_job_t *);
     void (*run)(void *);
-    void (*rest)(void); /* sends its threads to sleep after a block; NULL: they go by themselves */
+    /* sends its threads to sleep after a block; NULL: they do so by themselves */
+    void (*rest)(void);
     void (*destroy)(void *);
 } eb_side_t;
-extern const eb_side_t
-    eb_side_sequence;                 /* a fixed order on one thread: what scheduling costs nothing gives */
-extern const eb_side_t eb_side_plain; /* dnnl_tp without clusters and sequential plans */
-extern const eb_side_t eb_side_ours;  /* dnnl_tp */
+extern const eb_side_t eb_side_sequence; /* a fixed order on one thread, without a scheduler */
+extern const eb_side_t eb_side_plain;    /* dnnl_tp without clusters and sequential plans */
+extern const eb_side_t eb_side_ours;     /* dnnl_tp */
 extern const eb_side_t eb_side_eigen, eb_side_tbb, eb_side_openmp, eb_side_taskflow, eb_side_pthreadpool;
 
 /* ---- Measuring --------------------------------------------------------------------------------------- */
@@ -83,16 +83,16 @@ extern eb_options_t eb;
 
 int64_t eb_ticks(void);
 int64_t eb_ticks_of_ns(double ns);
-/* Times the cases in turn, each block when all threads of the others sleep. */
+/* Times the cases in turn; before each block all threads of the other cases sleep. */
 void eb_measure(eb_case_t *cases, int n);
 long eb_allocations(void);     /* so far; -1: not counted in this build */
-long eb_allocated_bytes(void); /* asked for while they were counted */
+long eb_allocated_bytes(void); /* of the counted allocations */
 void eb_count_allocations(bool on);
 
 /* ---- Rows -------------------------------------------------------------------------------------------- */
 
 bool eb_wanted(const char *list, const char *name); /* list: NULL or parts of names */
-/* One figure: printed with --csv only; tables are the callers' affair. */
+/* One figure, which only --csv prints; callers print their tables. */
 void eb_csv(const char *group, const char *row, int threads, int kernel_ns, const char *side,
             const char *unit, double value, double lo, double hi, double allocs, double count);
 void eb_fail(const char *format, ...); /* prints; the program ends with 1 */
@@ -122,8 +122,9 @@ const_dnnl_tp_stream_attr_t eb_attr(int threads);
 dnnl_tp_stream_t eb_stream(int threads);
 dnnl_tp_stream_t eb_new_stream(int threads);
 dnnl_tp_executable_t eb_compile(dnnl_tp_graph_t, int threads, unsigned flags); /* takes the graph */
+/* The kernels as closures. */
 dnnl_tp_status_t eb_host_empty(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
-                               int nout, const dnnl_tp_host_arg_t *out); /* the kernels as closures */
+                               int nout, const dnnl_tp_host_arg_t *out);
 dnnl_tp_status_t eb_host_spin(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
                               int nout, const dnnl_tp_host_arg_t *out);
 dnnl_tp_status_t eb_host_check(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,

@@ -1,4 +1,4 @@
-/* Reading traces: a view of what was recorded so far, sorted and nested, and rows that sum it up. */
+/* Reading traces: a sorted and nested view of the items until now, and rows that sum them up. */
 #ifndef DTP_TRACE_READ_H
 #define DTP_TRACE_READ_H
 
@@ -12,7 +12,8 @@ typedef struct {
     uint32_t lane;  /* of the view */
     int32_t parent; /* the innermost item of the lane around it, or DTP_TRACE_NONE */
     int64_t self_ns;
-    int64_t wait_ns; /* runs, primitives: since the call; operators: since what they read was made */
+    /* runs, primitives: since the call; operators: since their inputs were complete */
+    int64_t wait_ns;
 } dtp_trace_item_t;
 
 typedef struct {
@@ -23,7 +24,8 @@ typedef struct {
 typedef struct {
     const dtp_trace_t *trace;
     int64_t n;
-    dtp_trace_item_t *items; /* by lane, then begin; what is around something comes before it */
+    /* by lane, then begin; an item that contains another comes before it */
+    dtp_trace_item_t *items;
     int nlanes;
     dtp_trace_view_lane_t *lanes; /* by first record */
     int nstreams;
@@ -54,7 +56,7 @@ typedef struct {
 dtp_trace_row_t *dtp_trace_row(dtp_trace_rows_t *rows, uint32_t parent, uint32_t source, uint32_t index,
                                uint32_t kind);
 void dtp_trace_rows_free(dtp_trace_rows_t *rows);
-/* Sums of all items by what they are about, largest self_ns first. */
+/* Sums of all items by subject, largest self_ns first. */
 dnnl_tp_status_t dtp_trace_sum(const dtp_trace_view_t *view, dtp_trace_rows_t *rows);
 
 /* The formats. false: no memory. Errors of writing stay in the file. */

@@ -41,13 +41,13 @@ typedef struct {
 } dtp_trace_event_t;
 _Static_assert(sizeof(dtp_trace_event_t) == 48, "as dnnl_tp_trace_opts_t says");
 
-/* What a source tells of its parts; all texts but shape live as long as the object. */
+/* Description of a part of a source; all texts except shape live as long as the object. */
 typedef struct {
     const char *name, *op, *impl; /* name NULL: the source's label */
     const char *engine;           /* of the implementation */
     const char *fused;            /* other operators that it does as well */
     double flops, bytes;          /* of all its work; 0: not known */
-    const int32_t *after;         /* indices of parts that make what it reads */
+    const int32_t *after;         /* indices of the parts whose results it reads */
     int nafter;
     char shape[sizeof(((dnnl_tp_trace_stat_t *)0)->shape)];
 } dtp_trace_names_t;
@@ -78,7 +78,7 @@ struct dnnl_tp_trace {
     _Atomic uint32_t *count; /* by piece: records that are complete */
     uint16_t *owner;         /* by piece: lane */
     dtp_trace_lane_t *lanes;
-    dtp_trace_source_t *sources; /* [0]: what found no place */
+    dtp_trace_source_t *sources; /* [0]: items without a place */
     char (*streams)[DTP_TRACE_LABEL];
     _Alignas(DTP_NO_SHARE) _Atomic uint32_t taken; /* pieces; may exceed npieces */
     _Atomic uint32_t runs;
@@ -115,7 +115,8 @@ void dtp_trace_add(dtp_trace_t *trace, const dtp_trace_event_t *event);
  * counts them. */
 typedef struct {
     _Atomic int count;
-    _Atomic uintptr_t thread[DTP_MAX_THREADS]; /* dtp_thread_key; the entries after the last one are 0 */
+    /* dtp_thread_key; the entries after the last one are 0 */
+    _Atomic uintptr_t thread[DTP_MAX_THREADS];
 } dtp_participants_t;
 void dtp_participants_add(dtp_participants_t *participants); /* this thread */
 

@@ -1,10 +1,10 @@
-/* virtual_cores: how well a pool of W threads schedules, seen on any number of processors, because all work
- * sleeps. See doc/virtual_cores.md.
+/* virtual_cores: how well a pool of W threads schedules, seen on any number of processors, because
+ * all work sleeps. See doc/virtual_cores.md.
  *
- * programs.c makes what clients run: a graph for the library, and the tasks of one run with their order for
- * the simulation. work.c is what nodes and loops do: they sleep, and write down when. pools.c: who owns the
- * threads. clients.c runs a row, calm.c looks whether the machine let it, greedy.c is the ideal schedule, judge.c
- * compares the two, main.c is the table. */
+ * programs.c makes the programs of clients: a graph for the library, and the tasks of one run with
+ * their order for the simulation. work.c has the functions of nodes and loops: they sleep, and note
+ * when. pools.c: who owns the threads. clients.c runs a row, calm.c looks whether the machine let
+ * it, greedy.c is the ideal schedule, judge.c compares the two, main.c is the table. */
 #ifndef BENCHDNN_POOL_VIRTUAL_CORES_H
 #define BENCHDNN_POOL_VIRTUAL_CORES_H
 
@@ -25,19 +25,20 @@ typedef struct {
     int *first, *to; /* after vc_program_seal: successors of i: to[first[i]..first[i + 1]) */
     int *n_before;
     dnnl_tp_graph_t graph; /* NULL: a loop of n iterations from outside runs */
-    int n_numbers;         /* inputs of the graph behind the first one */
+    int n_numbers;         /* inputs of the graph after the first one */
     int32_t number[2];
     struct vc_node *nodes;
     int n_nodes;
     double work_ns;
 } vc_program_t;
 
-/* What a closure gets: its task, or several of them, told apart by a number that it reads. */
+/* The argument of a closure: its task, or several of them, told apart by a number that it reads. */
 typedef struct vc_node {
     const vc_program_t *program;
     int task, stride; /* task + stride * number */
     int add;          /* its result is number + add */
-    int loop;         /* iterations of a loop: tasks behind its own, then one more that joins them; 0: none */
+    /* iterations of a loop: tasks after its own, then one more that joins them; 0: none */
+    int loop;
 } vc_node_t;
 
 typedef struct {
@@ -46,10 +47,10 @@ typedef struct {
 } vc_kind_t;
 extern const vc_kind_t vc_kinds[];
 extern const int vc_n_kinds;
-const vc_kind_t *
-vc_kind(const char *name); /* that one, or the first whose name begins so; ends the program if none does */
+/* The kind of this name, or the first whose name begins so; ends the program if there is none. */
+const vc_kind_t *vc_kind(const char *name);
 void vc_program_free(vc_program_t *);
-/* Every node says what it costs (hints), or the library has to learn it. */
+/* Hints give the cost of every node, or the library has to learn it. */
 extern bool vc_hints;
 
 /* ---- Work -------------------------------------------------------------------------------------------- */
@@ -105,36 +106,38 @@ typedef struct {
     vc_bed_t *bed;
     int n;
     vc_client_t client[VC_MOST_CLIENTS];
-    int runs;          /* of each client; 0: until `window_ns` have passed */
-    int64_t window_ns; /* what is looked at: from 0 to here; runs > 0: out, until the last has ended */
+    int runs; /* of each client; 0: until `window_ns` have passed */
+    int64_t
+        /* the window of evaluation, from 0; with runs > 0 a result: until the last has ended */
+        window_ns;
 } vc_row_t;
 /* Runs the clients, each on a thread of its own, after a run of each to warm up. */
 void vc_row_run(vc_row_t *);
 void vc_row_free_runs(vc_row_t *);
-/* Did the machine let alone what ran in between? */
+/* vc_watch_end returns false if other programs have delayed this one since vc_watch_begin. */
 void vc_watch_begin(void);
 bool vc_watch_end(void);
 
-/* ---- The ideal, and what was seen -------------------------------------------------------------------- */
+/* ---- The ideal and the measurements ------------------------------------------------------------------ */
 
 typedef struct {
     double work[VC_MOST_CLIENTS]; /* of each client until the window's end */
     int64_t end;                  /* runs > 0: when the last task ended */
 } vc_schedule_t;
-/* Which task a thread that is free takes: the one that was ready first, of the client whose run began first;
- * the one with the longest way to the run's end, which nobody knows but a simulation; the first of the client
- * that has had least. */
+/* The task that a free thread takes: the one that was ready first, of the client whose run began
+ * first; the one with the longest way to the run's end, which only a simulation knows; the first
+ * task of the client that has had least time. */
 typedef enum { VC_FIRST, VC_CRITICAL, VC_FAIR } vc_order_t;
-/* Greedy list scheduling on bed->threads threads with the durations that were measured: no thread is idle
- * beside a ready task. */
+/* Greedy list scheduling on bed->threads threads with the durations that were measured: no thread
+ * is idle while a task is ready. */
 void vc_greedy(const vc_row_t *, vc_order_t, vc_schedule_t *);
 
 typedef struct {
     double efficiency;   /* of the greedy schedule */
-    double critical;     /* the same of the one that knows what is critical */
+    double critical;     /* the same of the scheduler that knows the critical path */
     double fairness;     /* the worst client's share over its fair one */
     int worst;           /* which client */
-    double idle_ms;      /* longest time that a thread was idle beside ready work */
+    double idle_ms;      /* longest time that a thread was idle while work was ready */
     double idle_at_ms;   /* when that ended */
     double ms, ideal_ms; /* of all runs, or work in the window by threads */
     double run_ms;       /* median run */

@@ -17,15 +17,15 @@
 val_t *dtp_cv_reduce(cv_t *cv, int kind, val_t *x, int n, const int64_t *axes, bool keep);
 /* A vector of channels under the shape of x: {C, 1, 1, ...}. */
 val_t *dtp_cv_per_channel(cv_t *cv, const val_t *x, val_t *channels);
-/* Elements of a value before and behind an axis; fewer than 0: elements are left out. */
+/* Numbers of elements before and after an axis of a value; negative: elements are left out. */
 val_t *dtp_cv_pad_axis(cv_t *cv, val_t *x, int axis, int64_t before, int64_t after, double value);
 /* x w, or x w^T. */
 val_t *dtp_cv_matmul(cv_t *cv, val_t *x, val_t *w, bool transposed);
 /* With the attributes of the node's windows; in: an image, weights, maybe a bias. */
 val_t *dtp_cv_convolution(cv_t *cv, int nin, val_t *const *in, int64_t groups);
-/* Values of an image {N, space, C} at places {N, out, 1} by axis: its elements around a place by their weights, 0 outside,
- * joined by an operator: {N, out, C}. size: of the n dimensions of space; shift: added to positions on the first of them, or
- * NULL. */
+/* Values of an image {N, space, C} at places {N, out, 1} by axis: its elements around a place by
+ * their weights, 0 outside, joined by an operator: {N, out, C}. size: of the n dimensions of space;
+ * shift: added to positions on the first of them, or NULL. */
 val_t *dtp_cv_between(cv_t *cv, val_t *image, int n, const int64_t *size, val_t *const *at, val_t *shift,
                       int joined_by);
 

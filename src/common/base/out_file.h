@@ -1,5 +1,6 @@
-/* Files that are complete or unchanged: written beside their place, then renamed. Only a regular file is ever
- * replaced: a link is followed to its target, a device or a pipe is written in place. */
+/* Files that are complete or unchanged: written beside their place, then renamed. Only a regular
+ * file is ever replaced: a link is followed to its target, a device or a pipe is written in place.
+ */
 #ifndef DTP_COMMON_BASE_OUT_FILE_H
 #define DTP_COMMON_BASE_OUT_FILE_H
 
@@ -17,8 +18,8 @@ typedef struct {
     dtp_reason_t reason; /* of failures */
 } dtp_out_file_t;
 
-/* Names only; drop must follow, also after a failure. suffix: behind path; reason: of every failure.
- * invalid_arguments: the file is there and may not be written. */
+/* Names only; drop must follow, also after a failure. suffix: follows path; reason: of every
+ * failure. invalid_arguments: the file exists and may not be written. */
 dnnl_tp_status_t dtp_out_init(dtp_out_file_t *out, const char *path, const char *suffix, dtp_reason_t reason);
 /* Opens `now`; invalid_arguments if that fails. */
 dnnl_tp_status_t dtp_out_open(dtp_out_file_t *out);

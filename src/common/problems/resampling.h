@@ -1,4 +1,4 @@
-/* Resampling: the problem and its arguments, and where an element of dst lies in src. */
+/* Resampling: the problem and its arguments, and the position of an element of dst in src. */
 #ifndef DTP_COMMON_PROBLEMS_RESAMPLING_H
 #define DTP_COMMON_PROBLEMS_RESAMPLING_H
 
@@ -8,13 +8,14 @@ typedef struct {
     dtp_op_desc_t base;
     dnnl_tp_prop_kind_t prop;
     dnnl_tp_alg_kind_t alg;
-    int spatial;       /* 1 to 3 */
-    float factors[3];  /* dst's size / src's, as the query tells it; nothing is computed from them */
+    int spatial; /* 1 to 3 */
+    /* dst's size / src's, as the query tells it; nothing is computed from them */
+    float factors[3];
     dtp_md_t src, dst; /* N, C, space */
 } dtp_resampling_desc_t;
 enum { DTP_RESAMPLING_SRC, DTP_RESAMPLING_DST, DTP_RESAMPLING_NARGS };
 
-/* Element o of `out` lies between elements lo and hi of `in`, at `part` of the way. */
+/* Element o of `out` is between elements lo and hi of `in`, at `part` of the distance. */
 typedef struct {
     int64_t lo, hi;
     float part;

@@ -1,5 +1,5 @@
-/* A window that slides along one dimension: tap k of output o is input o * stride - pad + k * step, which may
- * lie outside of 0..in-1. */
+/* A window that slides along one dimension: tap k of output o is input o * stride - pad + k * step,
+ * which may be outside 0..in-1. */
 #ifndef DTP_COMMON_PROBLEMS_WINDOW_H
 #define DTP_COMMON_PROBLEMS_WINDOW_H
 
@@ -14,17 +14,17 @@ typedef struct {
 
 /* The input of tap 0 of output o. */
 static inline int64_t dtp_window_begin(const dtp_window_t *w, int64_t o) { return o * w->stride - w->pad; }
-/* begin..end-1: the taps of output o that lie inside; none: begin == end. */
+/* begin..end-1: the taps of output o that are inside; begin == end: none. */
 static inline void dtp_window_taps(const dtp_window_t *w, int64_t o, int64_t *begin, int64_t *end) {
     const int64_t at = dtp_window_begin(w, o), left = w->in - at;
-    /* Divisions at the borders of dilated windows only. */
+    /* Divides only at the borders of dilated windows. */
     const int64_t first = at >= 0 ? 0 : w->step == 1 ? -at : (-at - 1) / w->step + 1;
     *end = w->kernel;
     if (left <= 0) *end = 0;
     else if ((w->kernel - 1) * w->step >= left) *end = w->step == 1 ? left : (left - 1) / w->step + 1;
     *begin = first < *end ? first : *end;
 }
-/* Taps that lie inside, of all outputs. */
+/* Number of taps that are inside, of all outputs. */
 static inline int64_t dtp_window_all_taps(const dtp_window_t *w) {
     int64_t all = 0;
     for (int64_t k = 0; k < w->kernel; ++k) {

@@ -4,15 +4,15 @@
 
 #include <stdint.h>
 
-/* Queries that a call takes at most. */
+/* Limit of the queries of a call. */
 #define DTP_ATTENTION_QUERIES 128
-/* Rows of queries that are computed together; room for them is in the scratch. */
+/* Rows of queries that are computed together. */
 #define DTP_ATTENTION_ROWS 8
 /* Keys per block are a multiple of this. */
 #define DTP_ATTENTION_KEYS 16
 
-/* o[i, :] = sum_j softmax_j(scale * q[i, :] . k[j, :] + mask[j]) v[j, :]; rows of d elements of the kernel's type,
- * strides in elements. A query whose keys are all masked by -inf gives 0. */
+/* o[i, :] = sum_j softmax_j(scale * q[i, :] . k[j, :] + mask[j]) v[j, :]. Rows have d elements of
+ * the kernel's type; strides are elements. If -inf masks all keys of a query, its row is 0. */
 typedef struct {
     const void *q, *k, *v;
     void *o;
@@ -23,22 +23,22 @@ typedef struct {
     float scale;
     int64_t kb;     /* keys per block */
     float *scratch; /* dtp_attention_scratch(d, kb) floats, 64-byte aligned */
-    /* Asked between blocks, unless NULL; not 0: returns, o is not written. */
+    /* Called between blocks, unless NULL. If it returns nonzero, the kernel ends without o. */
     int (*over)(const void *run);
     const void *run;
 } dtp_attention_args_t;
 typedef void (*dtp_attention_fn_t)(const dtp_attention_args_t *a);
 
-/* Room for keys transposed, their biases, a block of probabilities, scaled queries, accumulators, maxima and
- * sums. */
+/* Floats for transposed keys, their biases, a block of probabilities, scaled queries, accumulators,
+ * maxima and sums. */
 static inline int64_t dtp_attention_scratch(int64_t d, int64_t kb) {
     int64_t d16 = (d + 15) / 16 * 16;
     return kb * d16 + kb + DTP_ATTENTION_ROWS * (kb + 16) + DTP_ATTENTION_ROWS * d16 +
            DTP_ATTENTION_QUERIES * d16 + 2 * DTP_ATTENTION_QUERIES;
 }
 
-/* The kernels: X(type of q, k, v and o, function, DTP_ISA_* bits, ns per score and column; 4 flops of each). A kernel
- * of another type is its file and a line here. */
+/* The kernels: X(type of q, k, v and o, function, DTP_ISA_* bits, ns per score and column, which
+ * are 4 flops). A kernel for another type needs a file and a line here. */
 #if DTP_X64
 #define DTP_ATTENTION_KERNELS(X)                                        \
     X(f32, dtp_attention_group__avx512, DTP_ISA_AVX512, 4. / 220)       \

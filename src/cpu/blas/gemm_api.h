@@ -1,4 +1,5 @@
-/* What the gemm calls share: argument checks and the threads of a pool that is passed with the call. */
+/* Functions that the gemm calls share: argument checks and the threads of a pool that is passed
+ * with the call. */
 #ifndef DTP_CPU_BLAS_GEMM_API_H
 #define DTP_CPU_BLAS_GEMM_API_H
 
@@ -15,8 +16,8 @@ dnnl_tp_status_t dtp_gemm_check(dtp_gemm_sizes_t *s, char transa, char transb, i
                                 int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                                 const void *c, int64_t ldc);
 
-/* Runs on the threads of a pool given by the host (NULL = this thread). body gets the threads and fails only
- * with out_of_memory. */
+/* Runs on the threads of a pool given by the host (NULL = this thread). body gets the threads and
+ * fails only with out_of_memory. */
 typedef dnnl_tp_status_t (*dtp_gemm_body_t)(void *arg, const dtp_parallel_t *par);
 dnnl_tp_status_t dtp_gemm_on_pool(const dnnl_tp_threadpool_iface_t *pool, dtp_gemm_body_t body, void *arg);
 

@@ -1,4 +1,4 @@
-/* One int8 gemm call, and what computes it fastest. */
+/* One int8 gemm call, and the fastest way to compute it. */
 #ifndef DTP_CPU_BLAS_GEMM_INT8_H
 #define DTP_CPU_BLAS_GEMM_INT8_H
 

@@ -1,4 +1,4 @@
-/* What the implementations of batch and group normalization share. */
+/* Declarations that the implementations of batch and group normalization share. */
 #ifndef DTP_CPU_CHANNEL_NORM_CHANNEL_NORM_H
 #define DTP_CPU_CHANNEL_NORM_CHANNEL_NORM_H
 

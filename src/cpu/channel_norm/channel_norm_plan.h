@@ -1,10 +1,11 @@
-/* The plan of batch and group normalization on vectors, which channel_norm_simd.c makes and channel_norm_run.c
- * executes.
+/* The plan of batch and group normalization on vectors, which channel_norm_simd.c makes and
+ * channel_norm_run.c executes.
  *
- * Work is cut into pieces: some elements in space (a chunk) of some channels of an image. Statistics of pieces are
- * joined into those of channels or groups, and make three vectors by channel (mean, factor, addend), with which
- * pieces are normalized. Where whole sets of statistics fit into a unit of work, a unit does all of it while src is
- * in its cache; else each step is a loop of its own. Both give the same bits. */
+ * A piece of work is a chunk of elements in space, of some channels of an image. The statistics of
+ * pieces are joined into those of channels or groups. These give three vectors by channel (mean,
+ * factor, addend), which normalize the pieces. If all pieces of some statistics fit into a unit of
+ * work, a unit does everything while src is in its cache; else each step is a loop. Both give the
+ * same bits. */
 #ifndef DTP_CPU_CHANNEL_NORM_PLAN_H
 #define DTP_CPU_CHANNEL_NORM_PLAN_H
 
@@ -12,8 +13,8 @@
 #include "cpu/channel_norm/channel_norm_kern.h"
 #include "cpu/postops/postops.h"
 
-/* Where element (n, c, s) lies, s the position in space: offset0 + n * n_stride + c / block * c_stride + c % block +
- * s * s_stride. */
+/* The position of element (n, c, s), s the position in space: offset0 + n * n_stride + c / block *
+ * c_stride + c % block + s * s_stride. */
 typedef struct {
     int64_t offset0, n_stride, c_stride, s_stride, block;
 } dtp_cn_view_t;
@@ -21,11 +22,12 @@ static inline int64_t dtp_cn_view_at(const dtp_cn_view_t *v, int64_t n, int64_t 
     return v->offset0 + n * v->n_stride + c / v->block * v->c_stride + c % v->block + s * v->s_stride;
 }
 
-/* Pieces of c channels (or of so many groups that lie in one run) and space elements of each. */
+/* Pieces of c channels, or of c groups whose elements are contiguous, with `space` elements each.
+ */
 typedef struct {
     int64_t c, space;
-    int64_t chunk, chunks,
-        tail;              /* elements in space of a piece, pieces of a channel, elements of the last one */
+    /* elements in space of a piece, pieces of a channel, elements of the last one */
+    int64_t chunk, chunks, tail;
     int64_t block, blocks; /* channels of a piece, pieces of an image */
     int64_t c_stride;      /* of rows, where they are channels */
 } dtp_cn_cut_t;
@@ -39,16 +41,16 @@ typedef struct {
     v_type_t src_type, dst_type;
     int64_t n, c, groups; /* groups 0: batch normalization */
     dtp_cn_cut_t stat, norm;
-    bool by_cols;                /* channels lie side by side */
-    bool src_direct, dst_direct; /* views hold */
+    bool by_cols;                /* channels are adjacent */
+    bool src_direct, dst_direct; /* src is read, dst written at its view */
     bool straight;               /* kernels write dst */
-    bool big, exceeds_l2;        /* src and dst do not stay in the caches, in the second one */
-    int64_t span;                /* pieces whose order stays, where the last ones come first */
+    bool big, exceeds_l2;        /* src and dst are larger than the caches, than L2 */
+    int64_t span;                /* if the last pieces come first: pieces that keep their order */
     bool given, written;         /* statistics */
-    bool runs;                   /* statistics are taken of whole groups */
+    bool runs;                   /* statistics are of whole groups */
     bool add, positive;          /* src1, workspace */
     float least;
-    /* Units that do all: 0 = each step is a loop. */
+    /* Units that do everything; 0: each step is a loop. */
     int64_t units, unit_n, unit_c; /* images and channels of a unit */
     int64_t unit_grain, stat_grain, norm_grain;
     size_t parts_at, mean_at, var_at, mul_at, add_at; /* in shared scratch */
@@ -57,7 +59,7 @@ typedef struct {
 
 dnnl_tp_status_t dtp_channel_norm_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
 
-/* Floats of a tile; three of them are a participant's scratch where kernels do not write dst. */
+/* Floats of a tile. A participant's scratch is three tiles, unless kernels write dst. */
 enum { DTP_CN_TILE = 4096 };
 
 #endif

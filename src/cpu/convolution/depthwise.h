@@ -1,5 +1,5 @@
-/* Depthwise convolution by rows, over the kernels of depthwise_kern.h: the plan and how it runs. Convolutions have one plan,
- * deconvolutions one for each phase (cpu/deconvolution). */
+/* Depthwise convolution by rows, over the kernels of depthwise_kern.h: the plan and how it runs.
+ * Convolutions have one plan, deconvolutions one for each phase (cpu/deconvolution). */
 #ifndef DTP_CPU_CONVOLUTION_DEPTHWISE_H
 #define DTP_CPU_CONVOLUTION_DEPTHWISE_H
 
@@ -12,23 +12,29 @@ typedef struct {
     dtp_window_t win[3];
     dtp_dw_row_t common; /* all but addresses, elements inside and columns */
     int64_t src_0, src_n, dst_0, dst_n, src_x[3], dst_x[3], wei_0; /* elements */
-    int64_t images, segments, columns;                             /* of a row of dst; of a segment */
-    int64_t blocks, src_b, dst_b; /* of channels, of which a row has one: nChw16c; from block to block */
+    /* of a row of dst; of a segment */
+    int64_t images, segments, columns;
+    /* of channels, of which a row has one: nChw16c; from block to block */
+    int64_t blocks, src_b, dst_b;
     int64_t src_bytes, bia_bytes, dst_bytes; /* of an element */
     dtp_store_fn_t store;
     bool has_bias, tiled, pairs; /* tiled: rows pass through scratch */
-    bool big;                    /* src and dst exceed a share of the last cache: src is fetched ahead, and */
+    /* src and dst exceed a share of the last cache: src is fetched ahead, and */
+    bool big;
     bool stream,
-        apart; /* dst goes past the caches where it is aligned; apart: from scratch, after the last step */
+        /* dst goes past the caches where it is aligned; apart: from scratch, after the last step */
+        apart;
     int64_t bia_0, grain,
-        crowded;       /* bytes: columns so far apart displace each other in the first-level cache */
+        /* bytes: columns so far apart displace each other in the first-level cache */
+        crowded;
     dtp_fused_t fused; /* one elementwise step, if act is set */
     dtp_postops_t po;
 } dtp_dw_plan_t;
 
-/* Types, layouts and post-operations of pd's problem, whose layouts it resolves: all but windows and weights. */
+/* Types, layouts and post-operations of pd's problem, whose layouts it resolves: all but windows
+ * and weights. */
 dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd);
-/* What follows from the windows, which p has by now. */
+/* Fills in the members that follow from the windows of p. */
 void dtp_dw_split(dtp_dw_plan_t *p);
 /* Pieces of rows of dst, in their order, and the work of some of them. */
 int64_t dtp_dw_units(const dtp_dw_plan_t *p);

@@ -1,27 +1,32 @@
-/* Depthwise convolution of f32 and bf16, in f32 arithmetic: the interface between driver and kernels. */
+/* Depthwise convolution of f32 and bf16, in f32 arithmetic: the interface between driver and
+ * kernels. */
 #ifndef DTP_CPU_CONVOLUTION_DEPTHWISE_KERN_H
 #define DTP_CPU_CONVOLUTION_DEPTHWISE_KERN_H
 
 #include "common/problems/window.h"
 
-enum { DTP_DW_PANEL = 16 }; /* channels whose weights lie side by side */
+enum { DTP_DW_PANEL = 16 }; /* channels whose weights are adjacent */
 
-/* Columns x0..x1 - 1 of one row of dst whose channels lie side by side:
- *     dst[x * ld_dst + c] = clamp(bias[c] + sum over d < nd, h < nh, elements k of x that are inside, of
- *         src[d * step_d + h * step_h + (column of k) * ld_src + c] * weight of (c; d, h, k)). Sums are in this order. */
+/* Columns x0..x1 - 1 of one row of dst with adjacent channels, summed in this order:
+ *
+ *     dst[x * ld_dst + c] = clamp(bias[c] +
+ *         sum over d < nd, h < nh, elements k of x that are inside, of
+ *             src[d * step_d + h * step_h + (column of k) * ld_src + c] * weight of (c; d, h, k)) */
 typedef struct {
-    const void *src;  /* first element inside in depth and height, column 0 */
-    const void *wei;  /* the same element's weights of panel 0: the elements of a row follow each other */
+    const void *src; /* first element inside in depth and height, column 0 */
+    /* Weights of panel 0 for the same element; the elements of a row of the kernel are contiguous. */
+    const void *wei;
     const void *bias; /* NULL: none */
     void *dst;        /* column 0 */
-    int is_bf16;      /* src and weights, else f32; only then may these be bf16, too: */
+    int is_bf16;      /* src and weights, else f32; only then the next two may be set */
     int bias_bf16, dst_bf16;
     int stream; /* dst is f32 in whole aligned lines, and is stored past the caches */
     int64_t ld_src, ld_dst, step_d, step_h, wei_d, wei_h, wei_panel, nd, nh, channels, x0, x1;
-    int64_t ahead; /* so many rows of src behind those that are read are fetched meanwhile */
-    void *
-        below; /* not NULL: also the next row of dst, whose elements in height follow each other and lie one row of src
-                     further; kernels of 3 x 3 with stride 1 of which each column and both rows see some column and all rows */
+    int64_t ahead; /* the kernel also fetches so many rows of src after those that it reads */
+    /* Not NULL: the next row of dst, which is also computed, from the rows of src one further. Only
+     * for kernels of 3 x 3 with stride 1: every output column has a tap inside, and both rows have
+     * all their taps in height inside. */
+    void *below;
     dtp_window_t w; /* along the columns */
     int clamp;      /* min(max(sum, lo), hi), NaN stays */
     float lo, hi;

@@ -1,10 +1,10 @@
-/* Row blocks of a strip, and what they prefetch meanwhile. */
+/* The row blocks of a strip, and the lines that they prefetch meanwhile. */
 #ifndef DTP_CPU_GEMM_GEMM_ROWS_H
 #define DTP_CPU_GEMM_GEMM_ROWS_H
 
 #include "cpu/gemm/gemm.h"
 
-/* What the next product of a batch reads: A, then B. */
+/* The operands of the next product of a batch: A, then B. */
 typedef struct {
     const char *at[2], *end[2];
 } dtp_gemm_ahead_t;

@@ -15,12 +15,15 @@ typedef struct {
     const float *x;
     float *y;
     const float *scale, *shift; /* n each, or NULL */
-    float *mean, *var; /* rows each: results, or inputs with DTP_LNORM_GLOBAL (mean NULL = 0); or NULL */
+    /* `rows` each, or NULL: results, with DTP_LNORM_GLOBAL inputs (then mean NULL is 0). */
+    float *mean, *var;
     int64_t ldx, ldy, rows, n;
-    int64_t ahead; /* the rows that follow a block are fetched if both have at most so many elements */
+    /* If a block and the rows after it have at most so many elements, these rows are fetched too.
+     */
+    int64_t ahead;
     float eps;
     unsigned flags;
-    int stream; /* non-temporal stores where alignment allows; y is not x */
+    int stream; /* non-temporal stores if aligned; y is not x */
 } dtp_lnorm_args_t;
 typedef void (*dtp_lnorm_fn_t)(const dtp_lnorm_args_t *a);
 

@@ -1,5 +1,5 @@
-/* Local response normalization on vectors: the interface between driver and kernels. Of what is found,
- * b = k + factor * (sum of squares), kernels write src * b^-3/4, or b itself where another power is wanted. */
+/* Local response normalization on vectors: the interface between driver and kernels. With
+ * b = k + factor * (sum of squares), kernels write src * b^-3/4; for other powers they write b. */
 #ifndef DTP_CPU_LRN_KERN_H
 #define DTP_CPU_LRN_KERN_H
 
@@ -7,8 +7,9 @@
 
 #include "cpu/simd/vec_types.h"
 
-/* Neighbours are channels, which lie side by side in blocks: element c of a pixel at c / block * next_block +
- * c % block, one block if block >= channels. Pixels are ld elements apart, in src as in dst. */
+/* Neighbours are channels, which are adjacent in blocks: element c of a pixel at c / block *
+ * next_block + c % block; one block if block >= channels. Pixels are ld elements apart in src and
+ * dst. */
 typedef struct {
     const void *src;
     void *dst;
@@ -20,7 +21,7 @@ typedef struct {
     float *base; /* b, pixel by pixel, `channels` apart; NULL: dst is written */
 } dtp_lrn_pixels_t;
 enum { DTP_LRN_PIXELS = 8, DTP_LRN_LANES = 16 /* of the widest vector */ };
-/* Floats of room for a pixel: zeros, channels from a whole vector on, zeros. */
+/* Floats of room for a pixel: zeros up to a whole vector, the channels, zeros. */
 static inline int64_t dtp_lrn_front(int64_t half) {
     return (half + DTP_LRN_LANES - 1) / DTP_LRN_LANES * DTP_LRN_LANES;
 }
@@ -28,12 +29,12 @@ static inline int64_t dtp_lrn_room(int64_t channels, int64_t half) {
     return dtp_lrn_front(half) + (channels + half + 2 * DTP_LRN_LANES - 1) / DTP_LRN_LANES * DTP_LRN_LANES;
 }
 
-/* Neighbours are elements of nd * nh rows, and with half > 0 those at most `half` steps away in a row. A row has n
- * elements side by side. */
+/* Neighbours are elements of nd * nh rows, with half > 0 also those at most `half` steps away in
+ * their row. A row has n adjacent elements. */
 typedef struct {
     const void *first; /* of the rows that are summed */
     int64_t nd, nh, step_d, step_h;
-    const void *src; /* the row in the middle */
+    const void *src; /* the middle row */
     void *dst;
     v_type_t type;
     int64_t n, half, step;

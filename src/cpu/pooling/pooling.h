@@ -1,11 +1,12 @@
-/* What the implementations of pooling share. */
+/* Declarations that the implementations of pooling share. */
 #ifndef DTP_CPU_POOLING_POOLING_H
 #define DTP_CPU_POOLING_POOLING_H
 
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/pooling.h"
 
-enum { DTP_POOLING_DIMS = 3 }; /* depth, height, columns; those that a problem lacks are DTP_WINDOW_NONE */
+/* depth, height, columns; dims that a problem lacks are DTP_WINDOW_NONE */
+enum { DTP_POOLING_DIMS = 3 };
 
 /* Attributes and `any`: dst gets src's layout, the workspace dst's. */
 dnnl_tp_status_t dtp_pooling_check(dtp_pd_t *pd);

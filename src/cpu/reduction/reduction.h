@@ -1,4 +1,4 @@
-/* What the implementations of reduction share. */
+/* Declarations that the implementations of reduction share. */
 #ifndef DTP_CPU_REDUCTION_H
 #define DTP_CPU_REDUCTION_H
 

@@ -1,4 +1,4 @@
-/* What the implementations of shuffle share. */
+/* Declarations that the implementations of shuffle share. */
 #ifndef DTP_CPU_SHUFFLE_SHUFFLE_H
 #define DTP_CPU_SHUFFLE_SHUFFLE_H
 

@@ -1,4 +1,4 @@
-/* AVX2 with FMA and F16C: vectors of f32 under the names of vec_avx512.h, which says what each means. */
+/* AVX2 with FMA and F16C: vectors of f32 under the names of vec_avx512.h, which describes each. */
 #ifndef DTP_CPU_SIMD_VEC_H
 #define DTP_CPU_SIMD_VEC_H
 
@@ -37,13 +37,15 @@ V_INLINE vf v_evens(const float *p) {
 }
 V_INLINE vf v_pick(vf lo, vf hi, const int32_t *index, vf none) {
     const __m256i i = _mm256_loadu_si256((const __m256i *)index);
-    const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)); /* bit 3 in the sign's place */
+    /* bit 3 in the sign's place */
+    const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(i, 28));
     vf x = _mm256_blendv_ps(_mm256_permutevar8x32_ps(lo, i), _mm256_permutevar8x32_ps(hi, i), high);
     return _mm256_blendv_ps(x, none, _mm256_castsi256_ps(i));
 }
 V_INLINE vf v_pick4(const vf *x, const int32_t *index, vf none) {
     const __m256i i = _mm256_loadu_si256((const __m256i *)index);
-    const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(i, 27)); /* bit 4 in the sign's place */
+    /* bit 4 in the sign's place */
+    const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(i, 27));
     const vf y = _mm256_blendv_ps(v_pick(x[0], x[1], index, none), v_pick(x[2], x[3], index, none), high);
     return _mm256_blendv_ps(y, none, _mm256_castsi256_ps(i));
 }

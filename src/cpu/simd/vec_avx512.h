@@ -1,8 +1,8 @@
-/* AVX-512 (F, BW, VL, DQ) vectors of f32 under the names that templates use. vec_avx2.h and vec_portable.h
- * offer the same names; what each must mean is said here once.
+/* AVX-512 (F, BW, VL, DQ) vectors of f32 under the names that templates use. vec_avx2.h and
+ * vec_portable.h offer the same names; what each must mean is said here once.
  *
- * v_min/v_max(a, b) return b when either is NaN, v_minimum/v_maximum(a, b) NaN then. Tails: *_n touch only the first n < VL elements; loads fill
- * with 0. */
+ * v_min/v_max(a, b) return b when either is NaN, v_minimum/v_maximum(a, b) NaN then. Tails: *_n
+ * touch only the first n < VL elements; loads fill with 0. */
 #ifndef DTP_CPU_SIMD_VEC_H
 #define DTP_CPU_SIMD_VEC_H
 
@@ -13,10 +13,10 @@
 #define V_ISA(name) name##__avx512
 #define VL 16
 #define V_NREGS 32
-/* Where exp(x) has become 0 by v_scale2_where: the end of the normal numbers, as scalef takes hundreds of
- * cycles to make others on some processors. Elsewhere x is limited to this first. */
+/* Where exp(x) has become 0 by v_scale2_where: the end of the normal numbers, as scalef takes
+ * hundreds of cycles to make others on some processors. Elsewhere x is limited to this first. */
 #define V_EXP_MIN -87.3365402f
-/* A limit for v_exp: the result is 0, and so far out that scalef is quick again. */
+/* A limit for v_exp: below it the result is 0, and scalef is quick again. */
 #define V_EXP_NONE -1000.f
 #define V_NORMAL_MAX 15.f
 #define V_HAS_TABLE32 1
@@ -32,8 +32,8 @@ V_INLINE void v_stream(float *p, vf x) { _mm512_stream_ps(p, x); }
 V_INLINE void v_fence(void) { _mm_sfence(); }
 V_INLINE vm v_first(int64_t n) { return (vm)((1u << n) - 1u); }
 V_INLINE vf v_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(v_first(n), p); }
-/* The first n lanes, 1 <= n < VL; the others repeat p[0]: arithmetic raises no floating-point exception there that data
- * does not raise. */
+/* The first n lanes, 1 <= n < VL; the others repeat p[0]: arithmetic raises no floating-point
+ * exception there that data does not raise. */
 V_INLINE vf v_load_like(const float *p, int64_t n) { return _mm512_mask_loadu_ps(v_set1(*p), v_first(n), p); }
 V_INLINE void v_store_n(float *p, vf x, int64_t n) { _mm512_mask_storeu_ps(p, v_first(n), x); }
 /* The first n < VL lanes, 0 in the others. */
@@ -43,7 +43,7 @@ V_INLINE vf v_evens(const float *p) {
     const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     return _mm512_permutex2var_ps(v_load(p), even, v_load(p + 16));
 }
-/* Lane index[i] of lo and hi one behind the other; none where the index is negative. */
+/* Lane index[i] of lo followed by hi; none if the index is negative. */
 V_INLINE vf v_pick(vf lo, vf hi, const int32_t *index, vf none) {
     const __m512i i = _mm512_loadu_si512(index);
     return _mm512_mask_mov_ps(_mm512_permutex2var_ps(lo, i, hi), _mm512_movepi32_mask(i), none);
@@ -90,15 +90,15 @@ V_INLINE vf v_scale2_near(vf p, vf n) { return _mm512_scalef_ps(p, n); }
 V_INLINE vm v_exp_lanes(vf x) { return _mm512_cmp_ps_mask(x, v_set1(V_EXP_MIN), _CMP_NLT_UQ); }
 /* v_scale2_near(p, n), in other lanes than v_exp_lanes 0. */
 V_INLINE vf v_scale2_where(vf p, vf n, vm lanes) { return _mm512_maskz_scalef_ps(lanes, p, n); }
-/* x - n ln 2 and n for exp(x) = v_scale2_where(exp(x - n ln 2), n, *lanes); x < 88. No lane raises an exception,
- * infinities included. */
+/* x - n ln 2 and n for exp(x) = v_scale2_where(exp(x - n ln 2), n, *lanes); x < 88. No lane raises
+ * an exception, infinities included. */
 V_INLINE vf v_exp_split(vf x, vf *n, vm *lanes) {
     *lanes = v_exp_lanes(x);
     *n = v_round(_mm512_maskz_mul_ps(*lanes, x, v_set1(1.44269504f)));
     return _mm512_maskz_fnmadd_ps(*lanes, *n, v_set1(0.693147182f), x);
 }
-/* The same for exp(x) = v_scale2_until(...), which is inf where it leaves the range; results below 2^-126 may be
- * anything below that. */
+/* The same for exp(x) = v_scale2_until(...), which is inf where it leaves the range; results below
+ * 2^-126 may be anything below that. */
 V_INLINE vf v_exp_split_until(vf x, vf *n, vm *lanes) {
     x = v_max(v_set1(V_EXP_MIN), x);
     *lanes = _mm512_cmp_ps_mask(x, v_set1(88.7f), _CMP_NGT_UQ);
@@ -108,8 +108,8 @@ V_INLINE vf v_exp_split_until(vf x, vf *n, vm *lanes) {
 V_INLINE vf v_scale2_until(vf p, vf n, vm lanes) {
     return _mm512_mask_scalef_ps(v_set1(__builtin_inff()), lanes, p, n);
 }
-/* x - floor(x), and n such that v_scale2_near by it is by floor(x); for infinite x the fraction is 0 (or what
- * keeps the product with 2^n right). */
+/* x - floor(x), and n such that v_scale2_near by it is by floor(x); for infinite x the fraction is
+ * 0 (or what keeps the product with 2^n right). */
 V_INLINE vf v_fraction(vf x, vf *n) {
     *n = x; /* scalef takes the floor itself */
     return _mm512_reduce_ps(x, 1);
@@ -123,12 +123,14 @@ V_INLINE vm v_or(vm a, vm b) { return a | b; }
 V_INLINE int v_any(vm m) { return m != 0; }
 /* m ? a : b */
 V_INLINE vf v_sel(vm m, vf a, vf b) { return _mm512_mask_mov_ps(b, m, a); }
-/* m ? a * b : c; where c stands, nothing is multiplied: the product of data that is not asked for may overflow. */
+/* m ? a * b : c; where c stands, nothing is multiplied: the product of data that is not asked for
+ * may overflow. */
 V_INLINE vf v_mul_where(vm m, vf a, vf b, vf c) { return _mm512_mask_mul_ps(c, m, a, b); }
 V_INLINE float v_hsum(vf a) { return _mm512_reduce_add_ps(a); }
 V_INLINE float v_hmax(vf a) { return _mm512_reduce_max_ps(a); }
-/* v_hsum of four vectors at once, to the same bits; v_four_get gives number r in all lanes, what happens to
- * the result in between happens to each of the four. v_hmax4 is the same for v_hmax (but for the sign of 0).
+/* v_hsum of four vectors at once, to the same bits; v_four_get gives number r in all lanes, what
+ * happens to the result in between happens to each of the four. v_hmax4 is the same for v_hmax (but
+ * for the sign of 0).
  */
 #define V_HAS_FOUR 1
 #define V_FOLD4(op)                                                                            \
@@ -170,12 +172,13 @@ V_INLINE vf v_quot(vf a, vf b) {
     vf q = v_mul(a, r);
     return v_fma(r, v_fnma(b, q, a), q);
 }
-/* x = 2^*e * result, result in [1, 2); negative x gives NaN, 0 gives e = -inf, inf gives e = inf. */
+/* x = 2^*e * result, result in [1, 2); negative x gives NaN, 0 gives e = -inf, inf gives e = inf.
+ */
 V_INLINE vf v_split(vf x, vf *e) {
     *e = _mm512_getexp_ps(x);
     return _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan);
 }
-/* What v_split cannot express about log; nothing here. */
+/* Results of log that v_split cannot express; nothing here. */
 V_INLINE vf v_log_special(vf x, vf y) {
     (void)x;
     return y;
@@ -253,7 +256,8 @@ V_INLINE __m512i v_bf16_high(vf x) {
     __m512i r = _mm512_add_epi32(_mm512_add_epi32(u, odd), _mm512_set1_epi32(0x7fff));
     return _mm512_mask_or_epi32(r, v_nan(x), u, _mm512_set1_epi32(0x400000));
 }
-/* Rounded, limited to lo..hi (integers that are exact in f32), so that no lane raises an exception; NaN gives 0. */
+/* Rounded, limited to lo..hi (integers that are exact in f32), so that no lane raises an exception;
+ * NaN gives 0. */
 V_INLINE __m512i v_to_int(vf x, float lo, float hi) {
     const vf y = v_max(v_set1(lo), v_min(x, v_set1(hi)));
     return _mm512_maskz_cvtps_epi32(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), y);

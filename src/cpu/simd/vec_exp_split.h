@@ -1,5 +1,6 @@
-/* exp's argument in two parts, and the power of 2 that joins them, where no instruction scales by a power and masks lanes
- * at once: part of vec_avx2.h and of vec_portable.h, behind what it calls. */
+/* exp's argument in two parts, and the power of 2 that joins them, for processors without an
+ * instruction that both scales by a power and masks lanes. vec_avx2.h and vec_portable.h include it
+ * after the functions that it calls. */
 V_INLINE vm v_exp_lanes(vf x) { return v_nan(x); } /* not looked at */
 V_INLINE vf v_scale2_where(vf p, vf n, vm lanes) {
     (void)lanes;

@@ -1,5 +1,5 @@
-/* One float as a "vector", in plain C, under the names of vec_avx512.h, which says what each means: the
- * templates then serve any processor. */
+/* One float as a "vector", in plain C, under the names of vec_avx512.h, which describes each, so
+ * that the templates also serve any other processor. */
 #ifndef DTP_CPU_SIMD_VEC_H
 #define DTP_CPU_SIMD_VEC_H
 

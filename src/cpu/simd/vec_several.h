@@ -1,10 +1,12 @@
-/* What several vectors make together: bytes for the lanes of four, pairs of bf16. Behind vec_*.h. */
+/* Operations on several vectors: bytes for the lanes of four, pairs of bf16. Include it after
+ * vec_*.h. */
 #ifndef DTP_CPU_SIMD_VEC_SEVERAL_H
 #define DTP_CPU_SIMD_VEC_SEVERAL_H
 
 #include <stdint.h>
 
-/* What has several uses is read once: the compiler would rather make it an operand in memory of each of them. */
+/* Keeps v in a register, so that it is read once. Else the compiler makes it a memory operand of
+ * each use. */
 V_INLINE vf v_held(vf v) {
 #ifdef __AVX__
     __asm__("" : "+v"(v));
@@ -12,18 +14,18 @@ V_INLINE vf v_held(vf v) {
     return v;
 }
 
-/* What is read before is read before what is read behind: the compiler's own order hides from the processor that a row is read as
- * it lies, so that it fetches less ahead. */
+/* Keeps the order of reads before it and after it. The compiler's own order hides from the
+ * processor that a row is read from its begin to its end, so the processor would prefetch less. */
 V_INLINE void v_in_order(void) { __asm__ volatile("" ::: "memory"); }
 
-/* v_larger: the greater of x and acc, where `larger` is v_lt(acc, x): what NaN leaves is acc.
- * vb4: a byte for each lane of four vectors, in any order; v_sel_b4: a in the lanes of m[0] to m[3], b in the others;
- * v_store_b4: in the order of the lanes; v_least_b4: the lesser of a and b, numbers without sign, in the lanes of m[0] to m[3], b in
- * the others; v_add_b4: sums, at most 255.
- * v_before: the last lane of a, then b but its last one; v_behind: a but its first lane, then the first one of b.
- * v_bits: the mask whose lane i is bit i; v_load_where: 0 in the lanes that it leaves out, where nothing is read.
- * v_put_flags4: as v_put_flags of four vectors.
- * v_pair_bf16: 2 * VL elements: those of even numbers, those of odd ones; v_zip puts them side by side again. */
+/* v_larger: the greater of x and acc, if `larger` is v_lt(acc, x); with a NaN it is acc. vb4: a
+ * byte for each lane of four vectors, in any order; v_sel_b4: a in the lanes of m[0] to m[3], b in
+ * the others; v_store_b4: in the order of the lanes; v_least_b4: the lesser of a and b, unsigned,
+ * in the lanes of m[0] to m[3], b in the others; v_add_b4: sums, at most 255. v_before: the last
+ * lane of a, then b without its last one; v_behind: a without its first lane, then the first one of
+ * b. v_bits: the mask whose lane i is bit i; v_load_where: reads the lanes of m; the others are 0.
+ * v_put_flags4: as v_put_flags of four vectors. v_pair_bf16: of 2 * VL elements those with even and
+ * with odd numbers; v_zip joins them again. */
 #if VL == 16
 V_INLINE vf v_larger(vm larger, vf x, vf acc) { return v_sel(larger, x, acc); }
 typedef struct {
@@ -78,7 +80,8 @@ V_INLINE vf v_larger(vm larger, vf x, vf acc) {
     (void)larger;
     return v_max(x, acc);
 }
-/* In the order that packs leave: four lanes of each vector, then the other four of each. */
+/* In the order that pack instructions leave: four lanes of each vector, then the other four of
+ * each. */
 typedef __m256i vb4;
 V_INLINE vb4 v_set1_b4(int x) { return _mm256_set1_epi8((char)x); }
 V_INLINE vb4 v_sel_b4(const vm *m, vb4 a, vb4 b) {

@@ -4,15 +4,16 @@
 
 #include <stdint.h>
 
-/* Along contiguous rows: y[r, i] = exp(x[r, i] - max) / sum, or with log x[r, i] - max - log(sum). y may
- * equal x. A row of -inf only, or with +inf or NaN, becomes NaN (as exp(inf - inf) is). */
+/* Along contiguous rows: y[r, i] = exp(x[r, i] - max) / sum, with log x[r, i] - max - log(sum). y
+ * may equal x. A row that has only -inf, or +inf or NaN somewhere, becomes NaN, as exp(inf - inf)
+ * is. */
 typedef struct {
     const float *x;
     float *y;
     int64_t ldx, ldy, rows, n;
     int log;
 } dtp_softmax_rows_t;
-/* Along an axis with stride ld: columns 0..cols are independent, cols <= DTP_SOFTMAX_COLS. */
+/* Along an axis with strides ldx and ldy: cols <= DTP_SOFTMAX_COLS independent columns. */
 typedef struct {
     const float *x;
     float *y;

@@ -1,4 +1,4 @@
-/* What the implementations of sum share. */
+/* Declarations that the implementations of sum share. */
 #ifndef DTP_CPU_SUM_H
 #define DTP_CPU_SUM_H
 

@@ -1,4 +1,5 @@
-/* Attributes of those classes that passes of the compiler read or make. The others stand with their classes. */
+/* Attributes of the classes whose nodes passes of the compiler read or make. Other classes declare
+ * theirs in their own files. */
 #ifndef DTP_EXEC_OPS_ATTRS_H
 #define DTP_EXEC_OPS_ATTRS_H
 
@@ -52,14 +53,14 @@ typedef struct {
 typedef struct {
     dtp_op_attrs_t base;
     int64_t heads;
-    float scale; /* not a number: 1 / sqrt(features of a head) */
+    float scale; /* NaN: 1 / sqrt(features of a head) */
 } dtp_attention_attrs_t;
 
-/* A node that passes make: the elements in another type (elements/convert.c). */
+/* Converts elements to another type: a node that only passes make (elements/convert.c). */
 typedef struct {
     dtp_op_attrs_t base;
     dnnl_tp_data_type_t to;
-    bool channels_last; /* the result will have channels innermost */
+    bool channels_last; /* the result has channels innermost */
 } dtp_convert_attrs_t;
 enum { DTP_OP_CONVERT = -1 };
 extern const dtp_op_row_t dtp_op_convert;

@@ -1,4 +1,5 @@
-/* What kernels note that they find wrong in data (common/primitive/data_error.h); included by both halves. */
+/* Notes of kernels about wrong data (common/primitive/data_error.h), for the host half and the
+ * device half. */
 #ifndef DTP_GPU_DEVICE_FINDING_H
 #define DTP_GPU_DEVICE_FINDING_H
 
@@ -14,7 +15,7 @@ enum { DTP_GPU_FOUND_ID = 1, DTP_GPU_FOUND_OFFSET };
 typedef struct {
     dtp_gpu_finding_t *word; /* of the run; NULL: nothing is noted */
     uint32_t step;
-    uint32_t whole; /* offsets of sequences begin with 0: all of them are here */
+    uint32_t whole; /* offsets of sequences begin with 0, because all sequences are here */
 } dtp_gpu_note_t;
 
 #ifndef __CUDACC__

@@ -4,7 +4,7 @@
 
 #include "gpu/engine/gpu_line.h"
 
-/* What dnnl_tp_cuda_stream_attr_set_stream and _set_profiling set. */
+/* Values that dnnl_tp_cuda_stream_attr_set_stream and _set_profiling set. */
 typedef struct {
     size_t struct_size;
     dtp_cu_stream_t stream;

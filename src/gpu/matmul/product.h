@@ -1,7 +1,8 @@
-/* Host half of products of matrices: what matmul and inner product share.
+/* Host half of products of matrices, which matmul and inner product share.
  *
- * A product is planned from plain tensors and how their dimensions map to those of dst. Dimensions of dst but the last are rows as
- * far as every tensor allows it, the rest is a batch of matrices. Kernels: matmul_mma.cu, matmul_simt.cu; cuBLASLt: product_lt.h. */
+ * A product is planned from plain tensors, and from a map of their dimensions to those of dst. As
+ * many dimensions of dst as all tensors allow, except the last, are rows; the others are a batch of
+ * matrices. Kernels: matmul_mma.cu, matmul_simt.cu; cuBLASLt: product_lt.h. */
 #ifndef DTP_GPU_MATMUL_PRODUCT_H
 #define DTP_GPU_MATMUL_PRODUCT_H
 
@@ -11,8 +12,8 @@
 /* Dense indices of the arguments, as matmul and inner product have them. */
 enum { DTP_PRODUCT_SRC, DTP_PRODUCT_WEI, DTP_PRODUCT_BIA, DTP_PRODUCT_DST };
 
-/* Kernels of products: 16 of matrix instructions, by type, size of tile and layouts; then f32 tiles, those of few
- * rows, any strides, the sum of parts. */
+/* Kernels of products: 16 with matrix instructions, by type, size of tile and layouts; then one for
+ * f32 tiles, for few rows, for any strides, and for the sum of parts. */
 enum {
     DTP_GPU_PRODUCT_MMA_KERNELS = 16,
     DTP_GPU_PRODUCT_SIMT_KERNEL = DTP_GPU_PRODUCT_MMA_KERNELS,
@@ -22,18 +23,19 @@ enum {
     DTP_GPU_PRODUCT_KERNELS
 };
 
-/* What is multiplied. Layouts are resolved and plain. dim: of src, weights and bias, which each dimension of dst is; -1: none. */
+/* The operands of a product. Layouts are resolved and plain. dim: for src, weights and bias, the
+ * dimension that each dimension of dst corresponds to; -1: none. */
 typedef struct {
     const dtp_md_t *md[4]; /* by dense index; bias may be zero */
     int dim[3][DNNL_TP_MAX_NDIMS];
-    int64_t k, src_k, wei_k; /* sums over k, whose elements are so far apart */
+    int64_t k, src_k, wei_k; /* number of summed elements, and their strides */
 } dtp_gpu_problem_t;
 
 /* Plan of an implementation. */
 typedef struct {
     dtp_matmul_args_t args; /* without pointers */
     dtp_gpu_post_ops_t post_ops;
-    dtp_cu_function_t kernel, join; /* join: adds parts; NULL: there is one */
+    dtp_cu_function_t kernel, join; /* join: adds parts; NULL: one part */
     int tile_m, tile_n, threads;    /* tile_m 0: a thread has DTP_MATMUL_COLUMNS elements */
     uint32_t shared_bytes;
     bool swapped;             /* rows are columns of dst, src are the weights */
@@ -43,13 +45,15 @@ typedef struct {
     dtp_gpu_lt_plan_t lt;     /* of DTP_GPU_PRODUCT_CUBLASLT, which has no kernel here */
 } dtp_gpu_product_t;
 
-/* With run-time dims: what is known before them. Each execution makes a plan of its own; it finds nothing and allocates nothing. */
+/* A product with run-time dims: everything that does not depend on them. Each execution makes a
+ * plan, without a search for kernels and without allocation. */
 typedef struct {
     dtp_gpu_post_ops_t post_ops;                       /* without dims */
     dtp_cu_function_t kernel[DTP_GPU_PRODUCT_KERNELS]; /* NULL: not of these types */
     bool tf32;
-    size_t
-        args_bytes; /* of arguments: a number that the compiler does not know makes it clear them by a call, not by a slow instruction */
+    /* Size of the arguments. The compiler does not know it, so that it clears them by a call, not
+     * by a slow instruction. */
+    size_t args_bytes;
 } dtp_gpu_runtime_product_t;
 
 typedef enum {
@@ -59,14 +63,15 @@ typedef enum {
     DTP_GPU_PRODUCT_ANY
 } dtp_gpu_product_kind_t;
 
-/* pd_init after layouts are resolved: checks types and attributes, chooses a kernel of this kind, books scratch. Unimplemented, with a
- * reason, where none fits. */
+/* For pd_init after layouts are resolved: checks types and attributes, chooses a kernel of this
+ * kind, registers scratch. Unimplemented, with a reason: none fits. */
 dnnl_tp_status_t dtp_gpu_product_init(dtp_gpu_product_t *plan, dtp_pd_t *pd, const dtp_gpu_problem_t *problem,
                                       dtp_gpu_product_kind_t kind);
-/* The same with run-time dims. problem: dims and strides that are not known may be any that fit. */
+/* The same with run-time dims. In problem, unknown dims and strides may have any values that fit.
+ */
 dnnl_tp_status_t dtp_gpu_runtime_product_init(dtp_gpu_runtime_product_t *plan, dtp_pd_t *pd,
                                               const dtp_gpu_problem_t *problem);
-/* problem: the actual one. Unimplemented: strides, or sizes, that no kernel takes. */
+/* problem: with the actual dims. Unimplemented: no kernel takes its strides or sizes. */
 dnnl_tp_status_t dtp_gpu_runtime_product_execute(const dtp_gpu_runtime_product_t *plan, const dtp_pd_t *pd,
                                                  const dtp_exec_ctx_t *ctx, const dtp_gpu_problem_t *problem);
 /* md: the descriptors of the problem. */

@@ -19,10 +19,10 @@ typedef struct {
     uint32_t block;
 } dtp_gpu_move_t;
 
-/* In pd_init. Unimplemented, with a reason: types, layouts, scales that kernels do not take. */
+/* For pd_init. Unimplemented, with a reason: kernels do not take these types, layouts or scales. */
 dnnl_tp_status_t dtp_gpu_move_init(dtp_gpu_move_t *move, const dtp_pd_t *pd,
                                    const dtp_gpu_move_problem_t *problem);
-/* src, dst: element 0 of each; quant: values of scales and zero points, NULL where there are none; dst may be src. */
+/* src, dst: element 0 of each; dst may be src. quant: values of scales and zero points, or NULL. */
 dnnl_tp_status_t dtp_gpu_move_execute(const dtp_gpu_move_t *move, const dtp_exec_ctx_t *ctx, const void *src,
                                       void *dst, const void *const quant[DTP_MOVE_QUANTS]);
 

@@ -1,10 +1,11 @@
-/* The atomic operations of the executor's engine, the crew, events and queues: C11's under short names, in
- * one place, so that tests/model can put an explorer under the same source (DTP_ATOMICS_HEADER) and stress
- * builds can preempt at every step (DTP_PREEMPT_POINT).
+/* The atomic operations of the dataflow engine, the crew, events and queues: C11's under short
+ * names, in one place, so that tests/model can explore the same source (DTP_ATOMICS_HEADER) and
+ * stress builds can preempt at every step (DTP_PREEMPT_POINT).
  *
- * Memory orders are written as C11 names without the prefix: DTP_LOAD(&x, acquire). DTP_FENCE_SC orders a
- * store before a later load (Dekker); ThreadSanitizer does not know fences, so there it is a
- * read-modify-write of a word of its own, and the loads and stores around it must be atomic anyway. */
+ * Memory orders are written as C11 names without the prefix: DTP_LOAD(&x, acquire). DTP_FENCE_SC
+ * orders a store before a later load (Dekker's algorithm). ThreadSanitizer does not know fences;
+ * under it the fence is a read-modify-write of a separate word, and the loads and stores around it
+ * must be atomic anyway. */
 #ifndef DTP_THREADING_BASE_ATOMICS_H
 #define DTP_THREADING_BASE_ATOMICS_H
 
@@ -22,7 +23,8 @@
 #define DTP_SUB(p, v, order) atomic_fetch_sub_explicit((p), (v), memory_order_##order)
 #define DTP_OR(p, v, order) atomic_fetch_or_explicit((p), (v), memory_order_##order)
 #define DTP_AND(p, v, order) atomic_fetch_and_explicit((p), (v), memory_order_##order)
-/* *expected is updated on failure, with relaxed order. May fail for no reason; use it in loops. */
+/* On failure updates *expected, with relaxed order. May fail although the values are equal, so use
+ * it in loops. */
 #define DTP_CAS_WEAK(p, expected, v, order) \
     atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_##order, memory_order_relaxed)
 #define DTP_CAS(p, expected, v, order) \

@@ -1,5 +1,5 @@
-/* The functions of pointwise.inc by number, and what their expressions call: one text for the CPU, in C, and for devices, in CUDA
- * C++, so that integers have the same bits everywhere. */
+/* The functions of pointwise.inc by number, and what their expressions call: one text for the CPU,
+ * in C, and for devices, in CUDA C++, so that integers have the same bits everywhere. */
 #ifndef DTP_COMMON_PROBLEMS_POINTWISE_FUNCTIONS_H
 #define DTP_COMMON_PROBLEMS_POINTWISE_FUNCTIONS_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* select: src0 != 0 ? src1 : src2, src0 boolean; cast: src0 in the type of dst, towards zero, limited to what the type can
- * hold and 0 for what is no number, among integers modulo 2^bits. */
+/* select: src0 != 0 ? src1 : src2, src0 boolean; cast: src0 in the type of dst, towards zero,
+ * limited to the range of the type, and 0 for NaN; between integers modulo 2^bits. */
 typedef enum {
     DTP_PW_select,
     DTP_PW_cast,
@@ -17,8 +17,8 @@ typedef enum {
     DTP_PW_COUNT
 } dtp_pointwise_fn_t;
 
-/* PW_MATH: a function of libm in the precision of its argument. PW_BY_TYPE: f by the type of x, which is float, double, or an
- * integer, computed in 64 bits or, where it has no more, in 32. */
+/* PW_MATH: a function of libm in the precision of its argument. PW_BY_TYPE: f by the type of x:
+ * float, double, or an integer, computed in 64 bits, or in 32 if it has at most 32. */
 #ifdef __CUDACC__
 #define PW_FUNCTION static __device__ __forceinline__
 #define PW_MATH(name, x) dtp_math::name(x) /* gpu/pointwise/angles.cuh */
@@ -50,7 +50,8 @@ PW_FUNCTION double pw_modulo_f64(double x, double y) {
     if (r == 0.) return copysign(0., y);
     return (r < 0.) != (y < 0.) ? r + y : r;
 }
-/* Of integers. power: modulo 2^bits; below an exponent of 0 the integer part of 1 / x^-y, 0 for x = 0. The others give 0 by 0. */
+/* Functions of integers. power: modulo 2^bits; for y < 0 the integer part of 1 / x^-y, 0 for x = 0.
+ * The others divided by 0 give 0. */
 #define PW_INTEGERS(s, type, u_type)                                                            \
     PW_FUNCTION type pw_power_##s(type x, type y) {                                             \
         if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;                          \
@@ -68,7 +69,7 @@ PW_INTEGERS(s64, int64_t, uint64_t)
 PW_INTEGERS(s32, int32_t, uint32_t)
 #undef PW_INTEGERS
 
-/* By fewer than 0 or more bits than there are nothing is left but, on the way to the right, the sign. */
+/* A shift by fewer than 0 bits, or by more than x has, gives 0; to the right it leaves the sign. */
 PW_FUNCTION int64_t pw_shift_left(int64_t x, int64_t y, int bits) {
     return y < 0 || y >= bits ? 0 : (int64_t)((uint64_t)x << y);
 }
@@ -77,8 +78,9 @@ PW_FUNCTION int64_t pw_shift_right(int64_t x, int64_t y) {
     return x >> (y < 0 || y > MOST ? MOST : y);
 }
 
-/* x where it is nearer to 0 than `bound`, a power of 2, else 0; by arithmetic on its bits, for compilers turn a choice between
- * numbers that are converted then into one behind the conversion, which raises a floating-point exception out of range. */
+/* x if it is nearer to 0 than `bound`, a power of 2, else 0. Computed from its bits, because
+ * compilers move a choice between numbers after their conversion, which then raises a
+ * floating-point exception for numbers out of range. */
 #define PW_INSIDE(name, type, bits_type, most_bits, sign)   \
     PW_FUNCTION type pw_inside_##name(type x, type bound) { \
         bits_type bits, most;                               \
@@ -92,7 +94,7 @@ PW_INSIDE(f32, float, int32_t, INT32_MAX, 31)
 PW_INSIDE(f64, double, int64_t, INT64_MAX, 63)
 #undef PW_INSIDE
 
-/* Numbers as integers: towards zero, limited, 0 for what is no number. */
+/* Converts to integers: towards zero, limited, 0 for NaN. */
 #define PW_LIMITED(to, from, type, via, from_type, low, high, above)            \
     PW_FUNCTION type pw_to_##to##_##from(from_type x) {                         \
         const via y = (via)pw_inside_##from(x, above);                          \

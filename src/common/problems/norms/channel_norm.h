@@ -14,7 +14,8 @@ typedef struct {
     dtp_md_t src1;         /* what is added before the ReLU; zero when the flag is off */
     dtp_md_t stat;         /* f32: C, or N and groups */
     dtp_md_t scale, shift; /* f32: C; zero when the flag is off */
-    dtp_md_t workspace;    /* u8 of dst's dims and layout; zero unless a ReLU is fused in training */
+    /* u8 of dst's dims and layout; zero unless a ReLU is fused in training */
+    dtp_md_t workspace;
 } dtp_channel_norm_desc_t;
 enum {
     DTP_CNORM_SRC,
@@ -32,7 +33,7 @@ static inline bool dtp_cnorm_has_relu(const dtp_channel_norm_desc_t *d) {
     return d->flags & (dnnl_tp_fuse_norm_relu | dnnl_tp_fuse_norm_add_relu);
 }
 
-/* What the creation functions of both kinds have in common: fills op but for its kind and statistics. */
+/* For the creation functions of both kinds: fills op except its kind and statistics. */
 dnnl_tp_status_t dtp_channel_norm_check(dtp_channel_norm_desc_t *op, dnnl_tp_prop_kind_t prop,
                                         const dtp_md_t *src, const dtp_md_t *dst, int least_ndims,
                                         float epsilon, unsigned flags, unsigned known);

@@ -16,7 +16,7 @@ enum { DTP_LRN_SRC, DTP_LRN_DST, DTP_LRN_NARGS };
 
 /* Neighbours on each side. */
 static inline int64_t dtp_lrn_half(const dtp_lrn_desc_t *d) { return (d->local_size - 1) / 2; }
-/* What the sum of squares is multiplied by. */
+/* The factor of the sum of squares. */
 static inline double dtp_lrn_factor(const dtp_lrn_desc_t *d) {
     double size = (double)d->local_size, all = size;
     if (d->alg == dnnl_tp_lrn_within_channel) {

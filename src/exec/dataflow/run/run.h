@@ -80,7 +80,7 @@ typedef struct {
 /* For learn.c. The owner writes everything except cost[] and jumped, while no other thread is
  * inside. */
 typedef struct {
-    bool on;      /* the plan says so, and there are threads */
+    bool on;      /* the plan asks for it, and there are threads */
     bool active;  /* in this run */
     bool timed;   /* every node of this run */
     bool suspect; /* the last look found nodes much dearer than before */
@@ -92,9 +92,9 @@ typedef struct {
     DTP_ATOMIC(bool) jumped;
     int64_t looked;   /* ticks at the last look */
     int64_t order_ns; /* the shortest run in order since the last timed one */
-    /* Short nodes: what whole runs take, by one thread and shared (learn.c). */
+    /* Short nodes: durations of whole runs, on one thread and shared (learn.c). */
     bool alone;              /* this run stays with one thread */
-    bool compared;           /* in_order was measured, and is not what the nodes' costs say */
+    bool compared;           /* in_order was measured, not derived from the costs of nodes */
     bool one_known;          /* one_ns was measured, and is not the sum of the nodes */
     float one_ns, shared_ns; /* about the median; 0: not compared */
     float node_ns;
@@ -118,7 +118,7 @@ struct dtp_dataflow_state {
     dtp_parallel_t alone;
     dtp_dataflow_worker_t *workers;
     dtp_dataflow_result_t result;
-    dtp_dataflow_exec_t exec; /* args.exec, or around it what takes its time */
+    dtp_dataflow_exec_t exec; /* args.exec, or a function that calls it and takes its time */
     void *exec_ctx;
     int crew_size; /* slots that may be in use: 1 while the run is alone */
     uint32_t fuel;
@@ -127,7 +127,7 @@ struct dtp_dataflow_state {
     bool later;     /* so short that arrivals are made together */
     dtp_crew_t crew;
     dtp_dataflow_learn_t learn;
-    /* blocking.c; under the crew's lock but for the first. */
+    /* blocking.c; under the crew's lock, except the first. */
     dtp_blocking_t *blocking; /* NULL: nodes that may block run where they are met */
     dtp_blocking_job_t job;
     bool linked;
@@ -141,15 +141,17 @@ struct dtp_dataflow_state {
     DTP_ATOMIC(uint32_t) inviting;
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint32_t) stop;
     DTP_ATOMIC(uint32_t) finished;
-    DTP_ATOMIC(uint64_t) returned; /* list of nodes that are back; written under the lock */
+    DTP_ATOMIC(uint64_t) returned; /* list of nodes that have returned; written under the lock */
     _Alignas(DTP_NO_SHARE)
         DTP_ATOMIC(uint32_t) searching; /* threads that look for tasks now, the parked owner too */
     DTP_ATOMIC(uint32_t) wide;          /* a WIDE node has the whole pool */
     /* Of a large crew: whose queue may hold tasks, a bit each, so that a worker without tasks need
      * not look at all of them. */
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) given[DTP_MAX_THREADS / 64];
-    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) orphans; /* list of tasks whose worker left, through links */
-    DTP_ATOMIC(uint32_t) parked;                         /* the owner sleeps on it; DTP_DATAFLOW_* */
+    /* list of tasks whose worker left, through links */
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) orphans;
+    /* the owner sleeps on it; DTP_DATAFLOW_* */
+    DTP_ATOMIC(uint32_t) parked;
 };
 
 /* The owner sleeps; its ticket serves others, so that tasks alone wake it only while there is one
@@ -165,7 +167,7 @@ static inline bool dtp_dataflow_is_costly(const dtp_dataflow_state_t *s, const d
 
 /* The run fails unless it has failed before. */
 void dtp_dataflow_fail(dtp_dataflow_state_t *s, dnnl_tp_status_t status, int why, uint32_t index);
-/* Is there a reason not to execute? Looks at the caller's cancel. */
+/* Whether there is a reason not to execute. Looks at the caller's cancel. */
 static inline bool dtp_dataflow_stopped(dtp_dataflow_state_t *s) {
     if (DTP_UNLIKELY(DTP_LOAD(&s->stop, relaxed))) return true;
     if (DTP_LIKELY(!DTP_LOAD(s->args.cancel, relaxed))) return false;
@@ -179,10 +181,10 @@ size_t dtp_dataflow_learn_bytes(const dtp_dataflow_plan_t *plan, int num_threads
 const dtp_dataflow_region_t *dtp_dataflow_learn_init(dtp_dataflow_state_t *s, char *memory);
 void dtp_dataflow_learn_begin(dtp_dataflow_state_t *s);
 void dtp_dataflow_learn_end(dtp_dataflow_state_t *s);
-/* The owner looks, alone: nodes until the next time. */
+/* The owner looks, while it is alone. Returns the number of nodes until the next look. */
 uint32_t dtp_dataflow_learn_look(dtp_dataflow_worker_t *w);
-/* What can be known of the n oldest tasks of the LIFO and what comes after them; 0: nothing was
- * learned. */
+/* Estimate of the n oldest tasks of the LIFO and of the nodes after them; 0: nothing was learned.
+ */
 double dtp_dataflow_learned_ns(const dtp_dataflow_worker_t *w, size_t n);
 void dtp_dataflow_set_mean(dtp_dataflow_state_t *s, double ns);
 

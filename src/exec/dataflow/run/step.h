@@ -1,6 +1,6 @@
-/* The engine itself, as functions with a constant argument `shared`: false while the run is alone (counters
- * are plain numbers then), true once other threads take part. run.c instantiates both. Transitions and
- * rules (a) to (e): dataflow/dataflow.h. */
+/* The dataflow engine's steps, as functions with a constant argument `shared`: false while one
+ * thread executes the run (counters are plain numbers then), true once other threads take part.
+ * run.c instantiates both. dataflow/dataflow.h has the transitions and rules (a) to (e). */
 #ifndef DTP_EXEC_DATAFLOW_RUN_STEP_H
 #define DTP_EXEC_DATAFLOW_RUN_STEP_H
 
@@ -9,7 +9,8 @@
 
 #define STEP static inline __attribute__((always_inline))
 
-/* The last of several arrivals? One locked operation: a load before it would fetch the line twice. */
+/* Whether this arrival is the last of several. One locked operation: a load before it would fetch
+ * the cache line twice. */
 STEP bool arrive8(DTP_ATOMIC(uint8_t) * c, const bool shared) {
     DTP_PREEMPT_POINT();
 #ifdef DTP_BREAK_MERGE_READY
@@ -40,8 +41,8 @@ STEP uint64_t *arrive_list(uint64_t *top, uint64_t tag, DTP_ATOMIC(uint8_t) * co
     for (const uint32_t *end = edge + n; edge < end; ++edge) {
         uint32_t direct = *edge & DTP_DATAFLOW_DIRECT, node = *edge & ~DTP_DATAFLOW_DIRECT;
         if (!shared) {
-            /* No branch: which arrival is the last one cannot be predicted. The counter of a direct node
-             * means nothing. */
+            /* Without a branch, because no processor can predict which arrival is the last. The
+             * counter of a direct node means nothing. */
             *top = tag | node;
             top += (direct >> 31) | arrive8(&count[node], false);
         } else if (direct || arrive8(&count[node], true)) {
@@ -65,7 +66,7 @@ STEP void arrive_all(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance
     } while (n);
 }
 
-/* A variable of instance comes. */
+/* A variable of instance is available: arrives at its readers. */
 STEP void deliver_var(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t var,
                       const bool shared) {
     const dtp_dataflow_region_t *r = instance->region;
@@ -73,8 +74,8 @@ STEP void deliver_var(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instanc
     if (n) arrive_all(w, instance, r->edges + from, n, shared);
 }
 
-/* A node has ended: NEXT edges, edges to other blocks, edges to its own. The caller gives the sink's token.
- */
+/* A node has ended: arrives along its NEXT edges, the edges to other blocks, those to its own. The
+ * caller gives the sink its token. */
 STEP void deliver(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t id,
                   const bool shared) {
     const dtp_dataflow_region_t *r = instance->region;
@@ -99,7 +100,8 @@ STEP void deliver(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, u
 static void complete(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t block,
                      const bool shared);
 
-/* A branch, a body or a function begins: its counters, entry tokens, the guard as the last access. */
+/* A branch, a body or a function begins: sets its counters, gives the entry tokens, and last the
+ * guard's token. */
 STEP void enter_block(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t block,
                       const bool shared) {
     const dtp_dataflow_region_t *r = instance->region;
@@ -109,7 +111,8 @@ STEP void enter_block(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instanc
     complete(w, instance, block, shared);
 }
 
-/* Iteration j is complete and was not the last one: its instance becomes that of iteration j + P + 1. */
+/* Iteration j is complete and was not the last one: its instance becomes that of iteration j + P +
+ * 1. */
 STEP void recycle(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, const bool shared) {
     const dtp_dataflow_region_t *r = instance->region;
     const dtp_dataflow_args_t *args = &w->state->args;
@@ -129,7 +132,7 @@ STEP void recycle(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, c
     for (uint32_t i = 0; i < r->n_at_end; ++i) deliver_var(w, instance->next, r->at_end[i], shared);
 }
 
-/* One token for a block's completion counter, and what follows from it. */
+/* Gives a block's completion counter one token, and does everything that follows from it. */
 static void complete(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t block,
                      const bool shared) {
     for (;;) {
@@ -235,7 +238,7 @@ STEP void execute(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, u
         dtp_dataflow_fail(s, status, DTP_DATAFLOW_FAILED_NODE, index);
 }
 
-/* Everything that is no plain OP or PAD. */
+/* Executes a node that is neither a plain OP nor PAD. */
 STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t id,
                   const bool shared) {
     const dtp_dataflow_region_t *r = instance->region;
@@ -281,7 +284,7 @@ STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, u
     if (sink != DTP_DATAFLOW_NONE) complete(w, instance, sink, shared);
 }
 
-/* Pending nodes are back: what comes after them. */
+/* Pending nodes have returned: delivers to their successors. */
 static __attribute__((noinline, cold)) void come_back(dtp_dataflow_worker_t *w, const bool shared) {
     uint64_t word = dtp_dataflow_take_returned(w->state), next;
     for (; word; word = next) {
@@ -293,21 +296,20 @@ static __attribute__((noinline, cold)) void come_back(dtp_dataflow_worker_t *w, 
     }
 }
 
-/* A COSTLY node is next and the run is alone: is it worth opening the crew, for what else is ready or will
- * be?
- */
+/* A COSTLY node is next, and one thread executes the run: whether opening the crew is worth its
+ * cost, because other nodes are ready or will be. */
 STEP bool opens_for(dtp_dataflow_worker_t *w, const dtp_dataflow_node_t *node) {
     if (w->top == w->lifo && !dtp_dataflow_is_away(w->state)) return false;
     if ((node->bits & DTP_FN_MAY_BLOCK) && w->state->blocking) return false;
     return dtp_dataflow_open_for_costly(w);
 }
 
-/* Is a task (its word but for the tag of an instance) one of that instance and plain? */
+/* Whether a task (its word without the tag of an instance) is a plain one of that instance. */
 STEP bool is_plain(const dtp_dataflow_node_t *nodes, uint64_t task) {
     return !(task >> DTP_DATAFLOW_NODE_BITS) && !(nodes[task].bits & DTP_FN_SLOW);
 }
 
-/* Must arrivals that are kept be made before this task? */
+/* Whether the arrivals that are kept must be made before this task. */
 STEP bool is_another(const dtp_dataflow_node_t *nodes, uint64_t task) {
 #ifdef DTP_BREAK_LATER
     return false;
@@ -315,7 +317,7 @@ STEP bool is_another(const dtp_dataflow_node_t *nodes, uint64_t task) {
     return !is_plain(nodes, task);
 }
 
-/* And has it this edge only? */
+/* Whether a task is plain and has no edge but this one. */
 STEP bool has_edge(const dtp_dataflow_node_t *nodes, const uint32_t *edges, uint64_t task, uint32_t edge) {
     if (!is_plain(nodes, task)) return false;
     const dtp_dataflow_node_t *node = &nodes[task];
@@ -325,7 +327,7 @@ STEP bool has_edge(const dtp_dataflow_node_t *nodes, const uint32_t *edges, uint
     return node[1].edge - node->edge == 1 && edges[node->edge] == edge;
 }
 
-/* Sinks of a flat region have ended, in a shared run. */
+/* In a shared run, `tokens` sinks of a flat region have ended. */
 static __attribute__((noinline)) void give_tokens(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
                                                   uint32_t tokens) {
     if (tokens > 1) (void)DTP_SUB(&dtp_dataflow_done(instance->region, instance)[0], tokens - 1, release);
@@ -337,7 +339,8 @@ typedef struct {
     uint32_t n, edge[DTP_DATAFLOW_LATER];
 } later_t;
 
-/* The edges of a node that has ended: a task with no other predecessor is ready at once, the other arrivals come later. */
+/* Walks the edges of a node that has ended: a task with no other predecessor is ready at once; the
+ * other arrivals are kept for later. */
 STEP uint64_t *keep(later_t *later, uint64_t *top, uint64_t tag, const uint32_t *edge, uint32_t n) {
     for (const uint32_t *end = edge + n; edge < end; ++edge) {
         if (*edge & DTP_DATAFLOW_DIRECT) *top++ = tag | (*edge & ~DTP_DATAFLOW_DIRECT);
@@ -353,7 +356,8 @@ static __attribute__((noinline)) void arrive_now(dtp_dataflow_worker_t *w, uint6
     later->n = 0;
 }
 
-/* Runs what is in the LIFO, until nothing is left (true) or a look at rare things (dtp_dataflow_look) says so. */
+/* Runs the tasks of the LIFO until none is left (true), or until dtp_dataflow_look, which looks at
+ * rare events, asks for an end. */
 STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
     dtp_dataflow_state_t *s = w->state;
     const dtp_dataflow_exec_t exec = s->exec;
@@ -365,9 +369,9 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
     const dtp_dataflow_node_t *nodes = NULL;
     const uint32_t *edges = NULL;
     DTP_ATOMIC(uint8_t) *count = NULL;
-    bool flat = false;  /* the instance's region is, and the run is shared */
-    bool keeps = false; /* its arrivals: what the nodes of the root cost is known */
-    /* Of nodes that have ended: arrivals at the successor of the next task, tokens of sinks. */
+    bool flat = false;  /* the instance's region is flat, and the run is shared */
+    bool keeps = false; /* arrivals are kept, because the costs of the root's nodes are known */
+    /* Arrivals of nodes that have ended, at the successor of the next task; tokens of sinks. */
     uint32_t owed = 0, tokens = 0;
     later_t later;
     later.n = 0;
@@ -425,7 +429,7 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
             }
             uint32_t from = node->edge, n = node[1].edge - from, sink = node->sink;
             if (shared && flat && n < 2) {
-                /* Where this node was, there is room for one. */
+                /* The place of this node has room for one task. */
                 const uint32_t edge = n ? edges[from] : 0;
                 sink = DTP_DATAFLOW_NONE;
                 if (n == 0) {
