@@ -378,8 +378,8 @@ DNNL_TP_API int dnnl_tp_post_ops_len(const_dnnl_tp_post_ops_t post_ops);
  *
  * @param post_ops a chain or NULL
  * @param index 0 to length - 1
- * @return dnnl_tp_sum, dnnl_tp_eltwise or dnnl_tp_binary; dnnl_tp_undefined_primitive if there is
- *     no such entry. */
+ * @return dnnl_tp_sum, dnnl_tp_eltwise, dnnl_tp_binary or dnnl_tp_prelu; dnnl_tp_undefined_primitive
+ *     if there is no such entry. */
 DNNL_TP_API dnnl_tp_primitive_kind_t dnnl_tp_post_ops_get_kind(const_dnnl_tp_post_ops_t post_ops,
                                                                int index);
 

@@ -1,4 +1,5 @@
-/* Element-wise functions by number: names, types, indices into tables. The functions: elementwise.inc. */
+/* Element-wise functions by number: names, types, indices into tables. The functions:
+ * elementwise.inc. */
 #ifndef DTP_COMMON_BASE_ELEMENTWISE_H
 #define DTP_COMMON_BASE_ELEMENTWISE_H
 
@@ -7,8 +8,9 @@
 
 #include "dnnl_tp/dnnl_tp_types.h"
 
-/* Sets of types. DTP_EW_F32_<set>(m, ...) is m(...) where the set has the types that are computed in f32;
- * DTP_EW_EXACT_<set>(m, ...) is m(type, ...) for each type that has an arithmetic of its own. */
+/* Sets of types. DTP_EW_F32_<set>(m, ...) is m(...) where the set has the types that are computed
+ * in f32; DTP_EW_EXACT_<set>(m, ...) is m(type, ...) for each type that has an arithmetic of its
+ * own. */
 #define DTP_EW_BIT(type) (1u << dnnl_tp_##type)
 enum {
     DTP_EW_TYPES_FLOAT = DTP_EW_BIT(f32) | DTP_EW_BIT(bf16) | DTP_EW_BIT(f16),
@@ -55,25 +57,26 @@ enum {
 int dtp_ew_unary(int alg);
 int dtp_ew_binary(int alg);
 
-/* What primitives and post-operations take; the other numbers are for graphs. */
+/* Whether primitives and post-operations have this algorithm; the other numbers are for graphs. */
 bool dtp_alg_is_eltwise(dnnl_tp_alg_kind_t alg);
 bool dtp_alg_is_binary(dnnl_tp_alg_kind_t alg);
-/* What graphs make post-operations of: those, and maximum and minimum. */
+/* Whether graphs make post-operations of it: those, and maximum and minimum. */
 bool dtp_alg_is_binary_post(dnnl_tp_alg_kind_t alg);
 
-/* The function exists in the arithmetic of this type (f32's for bf16 and f16). */
+/* Whether the function exists in the arithmetic of this type (f32's for bf16 and f16). */
 bool dtp_ew_takes(int alg, dnnl_tp_data_type_t dt);
 
-/* The type in which a function of operands of type dt is computed. exact: as graphs want it, in dt's own
- * arithmetic; otherwise as primitives do, where integers of up to 32 bits become f32
+/* The type in which a function of operands of type dt is computed. exact: as graphs want it, in
+ * dt's own arithmetic; otherwise as primitives do, where integers of up to 32 bits become f32
  * (doc/decisions/0009-integers-element-wise.md). */
 dnnl_tp_data_type_t dtp_ew_arithmetic(dnnl_tp_data_type_t dt, bool exact);
 
-/* z = f(x, y) as kernels compute it on integers of type dt; false where dt is none of theirs, or f has three
- * arguments. */
+/* z = f(x, y) as kernels compute it on integers of type dt; false where dt is none of theirs, or f
+ * has three arguments. */
 bool dtp_ew_integers(int alg, dnnl_tp_data_type_t dt, int64_t x, int64_t y, int64_t *z);
 
-/* alpha and beta can be parameters of a function in this arithmetic: integers for integers, or infinite. */
+/* alpha and beta can be parameters of a function in this arithmetic: integers for integers, or
+ * infinite. */
 bool dtp_ew_params_fit(dnnl_tp_data_type_t arithmetic, float alpha, float beta);
 
 #endif

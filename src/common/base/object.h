@@ -33,7 +33,8 @@ typedef struct dtp_object {
     _Atomic int refs;
     uint32_t kind; /* dtp_object_kind_t; DTP_OBJ_DEAD once freed */
     void (*destroy)(
-        struct dtp_object *); /* releases members; the memory itself is freed by dtp_object_release */
+        /* releases members; the memory itself is freed by dtp_object_release */
+        struct dtp_object *);
     const dnnl_tp_allocator_t *allocator; /* what the object was allocated with; outlives it */
 } dtp_object_t;
 
@@ -56,7 +57,7 @@ static inline bool dtp_is(const void *object, dtp_object_kind_t kind) {
 #define DTP_REQUIRE_HANDLE(object, object_kind)                            \
     DTP_REQUIRE(dtp_is(object, object_kind), BAD_HANDLE, #object " is %s", \
                 (object) ? "not a live handle" : "NULL")
-/* What public functions end with that only give a reference back (of NULL, too), or only tell a
+/* The last lines of public functions that only drop a reference (also of NULL), or only return a
  * value. */
 #define DTP_DESTROY(object, object_kind)                     \
     do {                                                     \

@@ -1,5 +1,5 @@
-/* Single elements of any type by data type, in double. Conversions: common/base/half.h; vector rows:
- * cpu/simd/vops.h. */
+/* Single elements of any type by data type, in double. Conversions: common/base/half.h; vector
+ * rows: cpu/simd/vops.h. */
 #ifndef DTP_COMMON_BASE_SCALAR_H
 #define DTP_COMMON_BASE_SCALAR_H
 
@@ -9,7 +9,7 @@
 #include "common/base/base.h"
 #include "common/base/half.h"
 
-/* What a predicate says: its element, of type f32, s32 or s64, or a byte. */
+/* The value of a predicate: its element, of type f32, s32 or s64, or a byte. */
 static inline bool dtp_is_true(const void *p, int type) {
     float f;
     int32_t i;
