@@ -303,8 +303,10 @@ void check_same_bits(const place_t *at, const tensor_t *dst, unsigned char **fir
     }
 }
 
-static bool same_place(uintptr_t a, const void *of, uintptr_t b, const void *of_again) {
-    return of != of_again && a - (uintptr_t)of == b - (uintptr_t)of_again;
+/* The same place in two objects of so many bytes. Plans have padding, in which anything may stand. */
+static bool same_place(uintptr_t a, const void *of, uintptr_t b, const void *of_again, size_t bytes) {
+    const uintptr_t at = a - (uintptr_t)of;
+    return of != of_again && at < bytes && at == b - (uintptr_t)of_again;
 }
 /* Clones copy plans. So a plan that is made again, in another descriptor, must not hold an address there, in its
  * problem or in its attributes: a word that moves as one of these does. */
@@ -318,13 +320,15 @@ static void check_plan(const_dnnl_tp_primitive_desc_t pd) {
     CHECK_OK(impl->pd_init(again));
     bool same = again->scratch_shared == pd->scratch_shared &&
                 again->scratch_per_slot == pd->scratch_per_slot && again->checks_data == pd->checks_data;
+    const size_t block = (size_t)((const char *)pd->plan - (const char *)pd) + impl->plan_size;
     const dtp_post_ops_t *chain = pd->attr->post_ops, *chain_again = again->attr->post_ops;
     for (size_t i = 0; i + sizeof(uintptr_t) <= impl->plan_size; i += sizeof(uintptr_t)) {
         uintptr_t a, b;
         memcpy(&a, (const char *)pd->plan + i, sizeof a);
         memcpy(&b, (const char *)again->plan + i, sizeof b);
-        if (same_place(a, pd, b, again) || same_place(a, pd->attr, b, again->attr) ||
-            same_place(a, chain, b, chain_again) || same_place(a, chain->entry, b, chain_again->entry))
+        if (same_place(a, pd, b, again, block) || same_place(a, pd->attr, b, again->attr, sizeof *pd->attr) ||
+            same_place(a, chain, b, chain_again, sizeof *chain) ||
+            same_place(a, chain->entry, b, chain_again->entry, (size_t)chain->len * sizeof *chain->entry))
             same = false;
     }
     if (!same) fail_msg("the plan of %s of %s depends on where it is", impl_name(pd), pd->info->name);
