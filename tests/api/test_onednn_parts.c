@@ -287,6 +287,8 @@ static void attributes_that_no_primitive_takes_are_refused_by_name(void **state)
     CHECK_STATUS(dnnl_tp_primitive_attr_set_dropout(attr, NULL), dnnl_tp_invalid_arguments);
 
     CHECK_OK(dnnl_tp_primitive_attr_set_rounding(attr, DNNL_TP_ARG_DST, dnnl_tp_rounding_mode_stochastic));
+    CHECK_STATUS(dnnl_tp_primitive_attr_set_rounding(attr, DNNL_TP_ARG_DST, (dnnl_tp_rounding_mode_t)9),
+                 dnnl_tp_invalid_arguments);
     CHECK_OK(dnnl_tp_primitive_attr_set_rounding(attr, 129, dnnl_tp_rounding_mode_stochastic));
     CHECK_OK(dnnl_tp_primitive_attr_set_rounding(attr, 161, dnnl_tp_rounding_mode_stochastic));
     CHECK_OK(dnnl_tp_primitive_attr_set_rounding(attr, DNNL_TP_ARG_DST, dnnl_tp_rounding_mode_stochastic));
