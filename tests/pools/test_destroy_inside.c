@@ -246,12 +246,35 @@ static void give_in_run(void *arg, const dtp_parallel_t *par) {
     (void)par;
     give_away(g, dnnl_tp_success);
 }
+/* The same on another thread of the run than its caller's, if the pool has one. */
+typedef struct {
+    given_t *given;
+    pthread_t caller;
+    _Atomic int begun;
+    _Atomic bool given_away;
+} elsewhere_t;
+static void give_on_another(void *arg, int slot, int64_t begin, int64_t end) {
+    elsewhere_t *e = arg;
+    (void)slot;
+    for (int64_t i = begin; i < end; ++i) {
+        atomic_fetch_add(&e->begun, 1);
+        for (int k = 0; k < 5000 && atomic_load(&e->begun) < 2; ++k) usleep(100);
+        if (pthread_equal(pthread_self(), e->caller) || atomic_exchange(&e->given_away, true)) continue;
+        give_away(e->given, dnnl_tp_success);
+    }
+}
+static void give_in_loop(void *arg, const dtp_parallel_t *par) {
+    elsewhere_t e = {.given = arg, .caller = pthread_self()};
+    dtp_parallel_for(par, 2, -1000000, give_on_another, &e);
+    if (!atomic_load(&e.given_away)) give_away(e.given, dnnl_tp_success);
+}
 static void given_away_elsewhere(void **state) {
     (void)state;
     dnnl_tp_threadpool_t pool = test_pool(2);
     const int64_t live = dtp_object_live();
     CHECK_OK(dnnl_tp_stream_give_away(NULL));
-    for (int async = 0; async < 2; ++async) {
+    for (int way = 0; way < 4; ++way) {
+        const int async = way % 2;
         float x[N] = {0};
         dnnl_tp_stream_t stream = test_stream(test_engine, test_pool_iface(pool), async, 0);
         CHECK_OK(test_step(add, stream, x));
@@ -260,7 +283,7 @@ static void given_away_elsewhere(void **state) {
         soon_alive(live);
         given_t g = {.stream = test_stream(test_engine, test_pool_iface(pool), async, 0)};
         CHECK_OK(test_step(add, g.stream, x));
-        CHECK_OK(g.stream->v->run(g.stream, 2, 0, NULL, give_in_run, &g));
+        CHECK_OK(g.stream->v->run(g.stream, 2, 0, NULL, way < 2 ? give_in_run : give_in_loop, &g));
         assert_int_equal(g.destroy, dnnl_tp_would_deadlock);
         CHECK_OK(g.give_away);
         soon_alive(live);

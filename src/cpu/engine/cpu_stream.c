@@ -42,6 +42,14 @@ static __attribute__((cold, noinline)) void leave_given_away(dtp_cpu_stream_t *s
     dtp_object_release(s);
 }
 
+/* As dtp_seats_close, on any thread of the stream's own work: the seat of a run is its caller's, and
+ * the run's other threads cannot wait until it is left either. */
+static dnnl_tp_status_t close_seats(dtp_cpu_stream_t *s) {
+    const dnnl_tp_status_t status = dtp_seats_close(&s->seats);
+    if (status != dnnl_tp_invalid_arguments || !dtp_thread_is_inside()) return status;
+    return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
+}
+
 /* What a call did may have given the stream away: then this thread sees it before it leaves. */
 static inline void leave(dtp_cpu_stream_t *s, dtp_seat_t *seat) {
     if (DTP_LIKELY(!DTP_LOAD(&s->given_away, acquire))) dtp_seat_leave(seat);
@@ -198,7 +206,7 @@ static dnnl_tp_status_t cpu_stream_query(dnnl_tp_stream_t stream, bool *idle, dn
 static dnnl_tp_status_t cpu_stream_set_trace(dnnl_tp_stream_t stream, dnnl_tp_trace_t trace,
                                              const char *name) {
     dtp_cpu_stream_t *s = (dtp_cpu_stream_t *)stream;
-    DTP_TRY(dtp_seats_close(&s->seats));
+    DTP_TRY(close_seats(s));
     dtp_object_release(stream->trace); /* work in flight has references of its own */
     stream->trace = dtp_object_retain(trace);
     stream->trace_lane = trace ? dtp_trace_stream(trace, name) : 0;
@@ -232,7 +240,7 @@ static void cpu_stream_destroy(dtp_object_t *object) {
 
 static dnnl_tp_status_t cpu_stream_close(dnnl_tp_stream_t stream) {
     dtp_cpu_stream_t *s = (dtp_cpu_stream_t *)stream;
-    DTP_TRY(dtp_seats_close(&s->seats));
+    DTP_TRY(close_seats(s));
     dnnl_tp_status_t status = dnnl_tp_success;
     if (!s->queue) stream_drained(s);
     else status = dtp_queue_close(s->queue, stream_drained, s);
@@ -269,7 +277,7 @@ static dnnl_tp_status_t use_pool_of(dtp_cpu_stream_t *s, const dtp_stream_attr_t
 
 static dnnl_tp_status_t cpu_stream_set_pool(dnnl_tp_stream_t stream, const dtp_stream_attr_t *attr) {
     dtp_cpu_stream_t *s = (dtp_cpu_stream_t *)stream;
-    DTP_TRY(dtp_seats_close(&s->seats));
+    DTP_TRY(close_seats(s));
     dnnl_tp_status_t status = dnnl_tp_success;
     bool idle = true;
     if (s->queue && !dtp_queue_dead(s->queue)) status = dtp_queue_query(s->queue, &idle);
