@@ -140,6 +140,23 @@ static void ends(void *arg, dnnl_tp_status_t status) {
     atomic_store(&e->called, 1);
 }
 
+/* Work on s, whose event calls fn(arg) on the driver's thread; fn sets *called to 1. */
+static void call_back(dnnl_tp_stream_t s, void (*fn)(void *, dnnl_tp_status_t), void *arg,
+                      _Atomic int *called) {
+    dnnl_tp_memory_t x = gpu_vector(gpu, 1);
+    dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 0);
+    fake_cuda_hold(true);
+    CHECK_OK(gpu_step(p, s, x));
+    dnnl_tp_event_t e = test_record(s);
+    CHECK_OK(dnnl_tp_event_on_complete(e, fn, arg));
+    fake_cuda_hold(false);
+    assert_true(gpu_comes(called));
+    assert_int_equal(atomic_load(called), 1);
+    CHECK_OK(dnnl_tp_event_destroy(e));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_memory_destroy(x));
+}
+
 /* A callback drops the last handle of a device's engine, and an idle stream: nothing is left at the end. */
 static void callbacks_may_end_engines(void **state) {
     for (int with_stream = 0; with_stream < 2; ++with_stream) {
@@ -149,27 +166,17 @@ static void callbacks_may_end_engines(void **state) {
         CHECK_OK(dnnl_tp_engine_create(&gpu, dnnl_tp_gpu, 0));
         ends_t c = {.stream = NULL};
         dnnl_tp_stream_t s = gpu_stream();
-        dnnl_tp_memory_t x = gpu_vector(gpu, 1);
-        dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 0);
         CHECK_OK(dnnl_tp_engine_create(&c.engine, dnnl_tp_gpu, 1));
         if (with_stream) {
             CHECK_OK(dnnl_tp_stream_create(&c.stream, c.engine, 0));
             CHECK_OK(dnnl_tp_stream_wait(c.stream));
         }
-        fake_cuda_hold(true);
-        CHECK_OK(gpu_step(p, s, x));
-        dnnl_tp_event_t e = test_record(s);
-        CHECK_OK(dnnl_tp_event_on_complete(e, ends, &c));
-        fake_cuda_hold(false);
-        assert_true(gpu_comes(&c.called));
+        call_back(s, ends, &c, &c.called);
         assert_int_equal(atomic_load(&c.engine_status), dnnl_tp_success);
         const dnnl_tp_status_t st = (dnnl_tp_status_t)atomic_load(&c.stream_status);
         if (with_stream) assert_true(st == dnnl_tp_success || st == dnnl_tp_would_deadlock);
         if (st == dnnl_tp_would_deadlock) CHECK_OK(dnnl_tp_stream_destroy(c.stream)); /* it stays valid */
-        CHECK_OK(dnnl_tp_event_destroy(e));
         CHECK_OK(dnnl_tp_stream_destroy(s));
-        CHECK_OK(dnnl_tp_primitive_destroy(p));
-        CHECK_OK(dnnl_tp_memory_destroy(x));
         if (gpu_teardown(state)) fail_msg("something is left%s", with_stream ? ", with a stream" : "");
     }
 }
@@ -215,7 +222,7 @@ static void callbacks_may_give_streams_away(void **state) {
         const int64_t before = fake_cuda_stats().streams;
         gives_t g = {.stream = gpu_stream()};
         dnnl_tp_stream_t s = kind == OWN ? g.stream : gpu_stream();
-        dnnl_tp_memory_t x = gpu_vector(gpu, 1), y = gpu_vector(gpu, 1);
+        dnnl_tp_memory_t y = gpu_vector(gpu, 1);
         dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 0);
         dnnl_tp_event_t gate, last = NULL;
         CHECK_OK(dnnl_tp_event_create_host(&gate, gpu));
@@ -224,13 +231,7 @@ static void callbacks_may_give_streams_away(void **state) {
             CHECK_OK(gpu_step(p, g.stream, y));
             last = test_record(g.stream);
         }
-        fake_cuda_hold(true);
-        CHECK_OK(gpu_step(p, s, x));
-        dnnl_tp_event_t e = test_record(s);
-        CHECK_OK(dnnl_tp_event_on_complete(e, gives_away, &g));
-        fake_cuda_hold(false);
-        assert_true(gpu_comes(&g.called));
-        assert_int_equal(atomic_load(&g.called), 1); /* on the driver's thread */
+        call_back(s, gives_away, &g, &g.called);
         assert_int_equal(atomic_load(&g.destroy), dnnl_tp_would_deadlock);
         assert_int_equal(atomic_load(&g.give_away), dnnl_tp_success);
         if (kind != OWN) CHECK_OK(dnnl_tp_stream_destroy(s));
@@ -243,11 +244,9 @@ static void callbacks_may_give_streams_away(void **state) {
         }
         if (kind != LEFT) /* then the engine ends it */
             assert_true(ends_with(kind == OWN ? makes_a_stream : dnnl_tp_sync_devices, before));
-        CHECK_OK(dnnl_tp_event_destroy(e));
         CHECK_OK(dnnl_tp_event_destroy(last));
         CHECK_OK(dnnl_tp_event_destroy(gate));
         CHECK_OK(dnnl_tp_primitive_destroy(p));
-        CHECK_OK(dnnl_tp_memory_destroy(x));
         CHECK_OK(dnnl_tp_memory_destroy(y));
     }
 }
@@ -335,24 +334,13 @@ static void callbacks_may_give_sessions_away(void **state) {
             assert_true(f.value == 5);
         }
         dnnl_tp_stream_t s = gpu_stream();
-        dnnl_tp_memory_t x = gpu_vector(gpu, 1);
-        dnnl_tp_primitive_t p = gpu_linear(gpu, 2, 0);
-        fake_cuda_hold(true);
-        CHECK_OK(gpu_step(p, s, x));
-        dnnl_tp_event_t e = test_record(s);
-        CHECK_OK(dnnl_tp_event_on_complete(e, gives_away, &g));
-        fake_cuda_hold(false);
-        assert_true(gpu_comes(&g.called));
-        assert_int_equal(atomic_load(&g.called), 1); /* on the driver's thread */
+        call_back(s, gives_away, &g, &g.called);
         assert_int_equal(atomic_load(&g.give_away), dnnl_tp_success);
         assert_int_equal(atomic_load(&dropped), !busy);
         atomic_store(&run_goes_on, 1);
         if (busy) assert_int_equal(pthread_join(t, NULL), 0);
         assert_true(gpu_comes(&dropped));
-        CHECK_OK(dnnl_tp_event_destroy(e));
         CHECK_OK(dnnl_tp_stream_destroy(s));
-        CHECK_OK(dnnl_tp_primitive_destroy(p));
-        CHECK_OK(dnnl_tp_memory_destroy(x));
     }
 }
 

@@ -56,8 +56,9 @@ void dtp_gemm_rows_ahead(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, in
         nv == 2 && ukr->half_panel_mr && dtp_ukr_is_half_panel(u->mask) && u->bstep == DTP_UKR_PANEL_BYTES;
     const bool may_be_tall = u->bstep == DTP_UKR_PANEL_BYTES && !u->row_a && !u->row_c && !u->row_add &&
                              !u->taps && !(u->flags & DTP_UKR_STREAM);
-    if (may_be_tall && dtp_gemm_many_tall(ukr, nv, rows) && !half && !u->pf_rows) {
-        /* A line of B serves more rows. The last rows, which are ordinary blocks, prefetch. */
+    if (may_be_tall && dtp_gemm_many_tall(ukr, nv, rows) && !half && !u->pf_rows && !ahead) {
+        /* A line of B serves more rows. The last rows, which are ordinary blocks, prefetch the next
+         * strip; all blocks prefetch where a batch goes on (`ahead`). */
         const int mr = ukr->many_tall[nv];
         const int64_t nblk = (rows - DTP_UKR_MAX_MR) / mr;
         u->nblk = nblk;

@@ -18,11 +18,10 @@ enum {
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
     ONCE_BYTES = 16 << 10,    /* B that needs no prefetch: most of it stays in the first-level cache */
     B_PACK_BYTES = 384 << 10, /* packed B of a slot, or one strip */
-    SHORT_BYTES =
-        32 << 10,          /* a strip of B and rows of A that stay in the first-level cache together, about */
-    ROW_UNITS = 4,         /* for each thread, where rows are split */
-    GROUP_BYTES = 8 << 20, /* of packed B, which stay in the shared cache while */
-    GROUP_CHUNKS = 4       /* so many row chunks, or more, pass */
+    SHORT_BYTES = 32 << 10,   /* of a strip of B, and of the rows of A beside it: both fit the L1, about */
+    ROW_UNITS = 4,            /* for each thread, where rows are split */
+    GROUP_BYTES = 8 << 20,    /* of packed B, which stay in the shared cache while */
+    GROUP_CHUNKS = 4          /* so many row chunks, or more, pass */
 };
 
 const dtp_ukr_set_t *dtp_ukr_set(dnnl_tp_data_type_t a, dnnl_tp_data_type_t b, dnnl_tp_data_type_t sum,
