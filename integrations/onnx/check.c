@@ -81,12 +81,16 @@ const row_t *dtp_onnx_row_of(size_t nimports, opset_proto_t *const *imports, con
                              int *since, dnnl_tp_status_t *status, char why[DTP_ONNX_NAME]) {
     const char *domain = dtp_onnx_domain(text(node->domain));
     const long long version = (long long)dtp_onnx_opset(nimports, imports, domain);
-    const row_t *row = version && !*domain ? dtp_onnx_row(text(node->op_type), version, since) : NULL;
+    const row_t *row = dtp_onnx_row(domain, text(node->op_type), version, since);
     *status = row ? dnnl_tp_success : version ? dnnl_tp_unimplemented : dnnl_tp_invalid_graph;
     if (!version) (void)snprintf(why, DTP_ONNX_NAME, "the model does not import the domain '%.150s'", domain);
-    else if (*domain)
+    else if (!dtp_onnx_last(domain))
         (void)snprintf(why, DTP_ONNX_NAME, "operators of the domain '%.150s' (version %lld) are not known",
                        domain, version);
+    else if (!row && *domain)
+        (void)snprintf(why, DTP_ONNX_NAME,
+                       "this operator of the domain '%.150s' is not implemented in version %lld", domain,
+                       version);
     else if (!row)
         (void)snprintf(why, DTP_ONNX_NAME, "this operator is not implemented in version %lld", version);
     return row;

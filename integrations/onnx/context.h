@@ -55,7 +55,7 @@ struct cv;
 enum { DTP_ONNX_VERSIONS = 12 };
 /* Versions of an operator that share a converter: a line of ops.inc. */
 typedef struct {
-    const char *op;
+    const char *domain, *op;
     /* The versions, followed by 0. */
     uint8_t since[DTP_ONNX_VERSIONS];
     void (*convert)(struct cv *cv);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* realpath */
 #include "onnx/check.h"
 #include "onnx/model.h"
+#include "onnx/ops/table.h"
 #include "onnx/scan.h"
 #include "onnx/wanted.h"
 
@@ -13,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { IR_FIRST = 3, IR_LAST = 14, OPSET_LAST = 28 };
+enum { IR_FIRST = 3, IR_LAST = 14, OPSET_LAST = DTP_ONNX_LAST };
 
 static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m) {
     const model_proto_t *p = m->proto;

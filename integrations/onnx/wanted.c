@@ -36,14 +36,21 @@ static dnnl_tp_status_t mark_loop(dtp_onnx_names_t *wanted, const node_proto_t *
     return dnnl_tp_success;
 }
 
+/* What a graph or function imports. */
+typedef struct {
+    size_t n;
+    opset_proto_t *const *set;
+} imports_t;
+
 /* From the last node to the first: what a wanted tensor is computed from is wanted. Names are unique in a model. */
-static dnnl_tp_status_t mark_nodes(dtp_onnx_names_t *wanted, int64_t version, size_t n,
+static dnnl_tp_status_t mark_nodes(dtp_onnx_names_t *wanted, const imports_t *imports, size_t n,
                                    node_proto_t *const *nodes) {
     for (size_t i = n; i-- > 0;) {
         const node_proto_t *x = nodes[i];
         int since;
+        const char *domain = dtp_onnx_domain(text(x->domain));
         const row_t *row =
-            is(dtp_onnx_domain(text(x->domain)), "") ? dtp_onnx_row(text(x->op_type), version, &since) : NULL;
+            dtp_onnx_row(domain, text(x->op_type), dtp_onnx_opset(imports->n, imports->set, domain), &since);
         bool all = false;
         for (size_t k = 0; k < x->n_output; ++k) all |= is_wanted(wanted, x->output[k]);
         all &= !is(text(x->op_type), "Shape") && !is(text(x->op_type), "Size");
@@ -51,7 +58,7 @@ static dnnl_tp_status_t mark_nodes(dtp_onnx_names_t *wanted, int64_t version, si
             const graph_proto_t *g = x->attribute[k]->g;
             for (size_t j = 0; g && all && j < g->n_output; ++j)
                 DTP_ONNX_TRY(mark(wanted, g->output[j]->name));
-            if (g) DTP_ONNX_TRY(mark_nodes(wanted, version, g->n_node, g->node));
+            if (g) DTP_ONNX_TRY(mark_nodes(wanted, imports, g->n_node, g->node));
         }
         if (row && is(row->op, "Loop")) DTP_ONNX_TRY(mark_loop(wanted, x));
         for (size_t k = 0; k < x->n_input; ++k)
@@ -129,8 +136,8 @@ dnnl_tp_status_t dtp_onnx_mark_shapes(dnnl_tp_onnx_model_t m) {
     dtp_onnx_names_init(&wanted, &m->memory, 0);
     m->determines = dtp_import_alloc(&m->memory, g->n_input * sizeof *m->determines);
     if (!m->determines) return dnnl_tp_out_of_memory;
-    const int64_t version = dtp_onnx_opset(m->proto->n_opset_import, m->proto->opset_import, "");
-    DTP_ONNX_TRY(mark_nodes(&wanted, version, g->n_node, g->node));
+    const imports_t imports = {m->proto->n_opset_import, m->proto->opset_import};
+    DTP_ONNX_TRY(mark_nodes(&wanted, &imports, g->n_node, g->node));
     for (size_t i = 0; i < g->n_input; ++i) m->determines[i] = is_wanted(&wanted, g->input[i]->name);
     return mark_branches(m);
 }
@@ -139,8 +146,8 @@ bool dtp_cv_needs_inputs(cv_t *cv, const graph_proto_t *g) {
     dtp_onnx_names_t wanted;
     dtp_onnx_names_init(&wanted, &cv->im->memory, 0);
     if (!cv->status)
-        cv->status = mark_nodes(&wanted, dtp_onnx_opset(cv->scope->nimports, cv->scope->imports, ""),
-                                g->n_node, g->node);
+        cv->status =
+            mark_nodes(&wanted, &(imports_t){cv->scope->nimports, cv->scope->imports}, g->n_node, g->node);
     bool needs = false;
     for (size_t i = 0; i < g->n_input && !cv->status; ++i) needs |= is_wanted(&wanted, g->input[i]->name);
     return needs;

@@ -242,6 +242,8 @@ static const char *word(world_t *w) {
                                         "constant",
                                         "reflect",
                                         "ai.onnx",
+                                        "ai.onnx.ml",
+                                        "com.microsoft",
                                         "mine",
                                         "bhd,bd->bh",
                                         "i,j->ij",

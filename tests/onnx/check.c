@@ -57,16 +57,19 @@ static void test_all_nodes(void **state) {
     put_foreign(&g, "Foo", "far.away", "c", "5");
     put_foreign(&g, "Relu", "nowhere", "d", "6");
     put_foreign(&g, "Relu", "ai.onnx", "e", "7");
+    put_foreign(&g, "Relu", "ai.onnx.ml", "f", "8"); /* names of one domain mean nothing in another */
     put_ends(&g);
     put_value(&g, G_INPUT, "s", STRING, 1, four);
     put_model(&m, &g, 8, 17);
     put_import(&m, "far.away", 3);
+    put_import(&m, "ai.onnx.ml", 3);
     closed(&m, NULL, dnnl_tp_unimplemented,
            "onnx: input 's' of type STRING: graphs do not carry its type; "
            "node 'a' (Foo) and 1 more, node of '2' (Bar), node 'late' (Swish): "
            "this operator is not implemented in version 17; "
            "node 'c' (Foo): operators of the domain 'far.away' (version 3) are not known; "
-           "node 'd' (Relu): the model does not import the domain 'nowhere'");
+           "node 'd' (Relu): the model does not import the domain 'nowhere'; "
+           "node 'f' (Relu): this operator of the domain 'ai.onnx.ml' is not implemented in version 3");
     /* As many kinds as a text does not hold, with long names. */
     g.n = 0;
     put_ends(&g);

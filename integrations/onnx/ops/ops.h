@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define DTP_ONNX(op, convert, kind, fewest, most, params, ...) void dtp_onnx_##convert(cv_t *cv);
+#define DTP_ONNX_OF(domain, op, convert, kind, fewest, most, params, ...) void dtp_onnx_##convert(cv_t *cv);
 #include "onnx/ops/ops.inc"
 
 /* Mean over axes, which stay with size 1. */
