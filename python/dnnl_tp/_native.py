@@ -5,6 +5,7 @@ an error when the package is loaded and not a crash later.
 """
 import ctypes as c
 import os
+from typing import Any, Optional, Tuple
 
 folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native")
 lib = c.CDLL(os.path.join(folder, "libdnnl_tp_python.so"))
@@ -38,10 +39,6 @@ class SessionOpts(c.Structure):
                 ("max_bytes", c.c_size_t), ("trace", c.c_void_p), ("batch", c.c_int64), ("fpmath_mode", c.c_int)]
 
 
-class Arg(c.Structure):
-    _fields_ = [("info", c.POINTER(TensorInfo)), ("data", c.c_void_p)]
-
-
 class SessionStats(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("graphs", c.c_uint64), ("compilations", c.c_uint64),
                 ("evictions", c.c_uint64), ("calls", c.c_int)]
@@ -52,16 +49,10 @@ class ThreadpoolOpts(c.Structure):
                 ("blocking_threads", c.c_int), ("flags", c.c_uint64)]
 
 
-class RunOpts(c.Structure):
-    _fields_ = [("struct_size", c.c_size_t), ("max_threads", c.c_int), ("flags", c.c_uint), ("stats", c.c_void_p),
-                ("deadline_ns", c.c_int64), ("cancel", c.c_void_p), ("priority", c.c_int), ("max_depth", c.c_int),
-                ("trace", c.c_void_p)]
-
-
-def _check_layouts():
+def _check_layouts() -> None:
     ours = [c.sizeof(TensorInfo), TensorInfo.dims.offset, TensorInfo.data_type.offset, c.sizeof(OpenOpts),
             c.sizeof(Port), Port.flags.offset, c.sizeof(ModelInfo), c.sizeof(SessionOpts), SessionOpts.fpmath_mode.offset,
-            c.sizeof(Arg), c.sizeof(SessionStats), c.sizeof(ThreadpoolOpts), c.sizeof(RunOpts), RunOpts.trace.offset, 0]
+            c.sizeof(SessionStats), c.sizeof(ThreadpoolOpts), 0]
     theirs = list((c.c_size_t * len(ours)).in_dll(lib, "dnnl_tp_python_layouts"))
     if ours != theirs:
         raise ImportError(f"dnnl_tp: the layouts of the package {ours} are not those of its library {theirs}")
@@ -81,6 +72,7 @@ _signatures = {
     "stream_attr_destroy": [_handle],
     "trace_create": [_out, c.c_void_p],
     "trace_destroy": [_handle],
+    "trace_set_enabled": [_handle, c.c_int],
     "trace_write": [_handle, c.c_char_p, c.c_int],
     "onnx_open": [_out, c.c_char_p, c.POINTER(OpenOpts)],
     "onnx_open_memory": [_out, c.c_char_p, c.c_size_t, c.POINTER(OpenOpts)],
@@ -90,12 +82,11 @@ _signatures = {
     "onnx_input": [_handle, c.c_int, c.POINTER(Port)],
     "onnx_output": [_handle, c.c_int, c.POINTER(Port)],
     "onnx_session_create": [_out, _handle, _handle, c.POINTER(SessionOpts)],
-    "onnx_session_get_call": [_out, _handle, c.c_int, c.POINTER(Arg)],
     "onnx_session_query": [_handle, c.POINTER(SessionStats)],
     "onnx_session_destroy": [_handle],
-    "onnx_call_output": [_handle, c.c_int, c.POINTER(TensorInfo)],
-    "onnx_call_run": [_handle, c.POINTER(c.c_void_p), c.POINTER(c.c_void_p), c.POINTER(RunOpts)],
-    "onnx_call_destroy": [_handle],
+    "cancel_create": [_out],
+    "cancel_fire": [_handle],
+    "cancel_destroy": [_handle],
 }
 for _name, _types in _signatures.items():
     _function = getattr(lib, "dnnl_tp_" + _name)
@@ -105,11 +96,11 @@ for _name, _types in _signatures.items():
 class Error(RuntimeError):
     """A call of the library failed; `status` is its number, the text is the library's."""
 
-    def __init__(self, text, status):
+    def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
         self.status = status
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (self.args[0], self.status)
 
 
@@ -129,35 +120,50 @@ class DeadlineExceeded(Error, TimeoutError):
     """The run took longer than it may."""
 
 
+class Cancelled(Error):
+    """The run was cancelled."""
+
+
 for _kind in Error, *Error.__subclasses__():
     _kind.__module__ = "dnnl_tp"  # where programs find it
 _errors = {1: OutOfMemory, 2: InvalidArgument, 3: Unimplemented, 7: InvalidArgument, 8: InvalidArgument,
-           9: InvalidArgument, 10: InvalidArgument, 0x1004: DeadlineExceeded}
+           9: InvalidArgument, 10: InvalidArgument, 0x1003: Cancelled, 0x1004: DeadlineExceeded}
 
 
-def call(name, *args):
+def fail(status: int) -> None:
+    """Raises the Error of a status that the last call of this thread returned."""
+    text = lib.dnnl_tp_last_error().decode(errors="replace")
+    raise _errors.get(status, Error)(text, status)
+
+
+def call(name: str, *args: Any) -> None:
     """Calls dnnl_tp_NAME; the interpreter's lock is released meanwhile. Raises Error."""
     status = getattr(lib, "dnnl_tp_" + name)(*args)
     if status:
-        text = lib.dnnl_tp_last_error().decode(errors="replace")
-        raise _errors.get(status, Error)(text, status)
+        fail(status)
 
 
 class Handle:
     """Owns an object of the library."""
 
-    def __init__(self, create, destroy, *args):
+    def __init__(self, create: str, destroy: str, *args: Any) -> None:
         self._destroy = getattr(lib, "dnnl_tp_" + destroy)
         value = c.c_void_p()
-        self.value = None
+        self.value: Optional[int] = None
         call(create, c.byref(value), *args)
         self.value = value.value
 
-    def close(self):
+    def give(self) -> int:
+        """The object, which belongs to the caller from then on."""
+        value, self.value = self.value, None
+        assert value
+        return value
+
+    def close(self) -> None:
         value, self.value = self.value, None
         if value:
             self._destroy(value)
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "value", None):
             self.close()

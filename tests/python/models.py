@@ -80,3 +80,9 @@ def add_default():
     """y = Add(x, w), w = 1, 2, 3 unless it is given."""
     return model(node("Add", ["x", "w"], ["y"]), tensor("w", FLOAT, [3], struct.pack("<3f", 1, 2, 3)),
                  value(11, "x", FLOAT, [3]), value(11, "w", FLOAT, [3]), value(12, "y", FLOAT, [3]))
+
+
+def products(n):
+    """y = a a a ... of n products, a {m, m}."""
+    nodes = [node("MatMul", [f"t{i}" if i else "a", "a"], [f"t{i + 1}" if i + 1 < n else "y"]) for i in range(n)]
+    return model(*nodes, value(11, "a", FLOAT, ["m", "m"]), value(12, "y", FLOAT, ["m", "m"]))

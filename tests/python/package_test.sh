@@ -23,5 +23,7 @@ install() { "$work/venv/bin/pip" install --quiet --no-index --find-links "$work/
 install dnnl_tp
 for also in '' ml_dtypes; do
   [ -z "$also" ] || install $also
-  (cd "$source/tests/python" && PYTHONDONTWRITEBYTECODE=1 timeout 900 "$work/venv/bin/python" -W error test_session.py)
+  for test in "$source"/tests/python/test_*.py; do
+    (cd "$source/tests/python" && PYTHONDONTWRITEBYTECODE=1 timeout 900 "$work/venv/bin/python" -W error "$test")
+  done
 done

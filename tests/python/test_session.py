@@ -252,7 +252,7 @@ class Failures(unittest.TestCase):
             self.assertEqual([p.name for p in parameters if p.kind != by_name], given)
             for p in parameters:
                 if p.name != "self":
-                    self.assertRegex(function.__doc__, rf"(?m)^ +{p.name}  +[\w\"]")
+                    self.assertRegex(function.__doc__, rf"(?m)^ *{p.name}  +[\w\"]")
 
     def test_errors_travel(self):
         for kind in dnnl_tp.Error, dnnl_tp.InvalidArgument, dnnl_tp.OutOfMemory, dnnl_tp.Unimplemented, dnnl_tp.DeadlineExceeded:
