@@ -1,12 +1,14 @@
 /* Gathers and scatters of rows by computed positions, of any type.
  *
  * All ids are checked before anything is written; where the kernel cannot fail (data_error.h), those outside are limited.
- * Gathers share rows among threads. Scatters share the loops that data_strides tell apart: rows that may meet stay on one
+ * Gathers share rows among threads. Vectors serve gathers of single elements, and of short rows by ids that several
+ * rows of dst share: their positions are told once for a tile of a row (indexed_kern.h). Scatters share the loops that data_strides tell apart: rows that may meet stay on one
  * thread, in their order, so that the last one wins and sums do not depend on the number of threads. */
 #include "common/problems/graph/indexed.h"
 
 #include "common/primitive/data_error.h"
 #include "common/primitive/primitive_desc.h"
+#include "cpu/indexed/indexed_kern.h"
 #include "threading/base/parallel.h"
 
 /* dst[i] becomes what a scatter makes of it and of src[i]. */
@@ -42,8 +44,14 @@ static combine_t *combine_of(int what, dnnl_tp_data_type_t type) {
     return all[type][what - DTP_INDEXED_ADD];
 }
 
+enum { WORD = 4 }; /* bytes that kernels move */
+
 typedef struct {
     combine_t *combine;
+    const dtp_indexed_kernels_t *kernels; /* NULL: none */
+    bool elements;                        /* the last loop is one of `elements` */
+    int64_t words;     /* > 0: columns, of rows of so many words; the loops are rows of dst, then ids */
+    bool joins;        /* neighbouring ids of the last loop name neighbouring rows */
     bool wide;         /* s64 ids */
     int64_t size, row; /* bytes of an element, of a row */
     int64_t nrows, nids;
@@ -55,7 +63,26 @@ typedef struct {
     int64_t grain, copy_grain;
 } plan_t;
 
-enum { COPY_BYTES = 16384 }; /* of one item of the copy */
+enum { COPY_BYTES = 16384, CHECK_IDS = 4096 }; /* of one item of the copy, of the check */
+
+/* Which of the kernels serves a gather. */
+static void choose_kernel(const dtp_pd_t *pd, plan_t *p) {
+    const dtp_indexed_desc_t *d = (const dtp_indexed_desc_t *)pd->op;
+    enum { FEW_ROWS = 4, FEW_IDS = 8, MOST_WORDS = 16 };
+    p->kernels = DTP_BY_ISA(dtp_pd_isa(pd), &dtp_indexed_kernels, NULL);
+    if (d->what != DTP_INDEXED_GATHER || d->ncomponents != 1 || d->nloops == 0) return;
+    const int last = d->nloops - 1;
+    if (d->id_strides[last] != 1) return;
+    p->joins = d->data_strides[last] == 0 && d->step_strides[0] == d->width[0];
+    if (!p->kernels) return;
+    const bool is_near = p->elems * p->size / WORD <= INT32_MAX;
+    if (p->joins && d->nloops == 2 && d->id_strides[0] == 0 && d->loops[0] >= FEW_ROWS && p->row > 0 &&
+        p->row % WORD == 0 && p->row <= MOST_WORDS * WORD && is_near)
+        p->words = p->row / WORD;
+    else
+        p->elements = d->width[0] == 1 && (p->size == sizeof(uint32_t) || p->size == sizeof(uint64_t)) &&
+                      d->loops[last] >= FEW_IDS && is_near;
+}
 
 static dnnl_tp_status_t indexed_init(dtp_pd_t *pd) {
     const dtp_indexed_desc_t *d = (const dtp_indexed_desc_t *)pd->op;
@@ -84,8 +111,11 @@ static dnnl_tp_status_t indexed_init(dtp_pd_t *pd) {
         }
     }
     pd->checks_data = true;
-    const double row_ns = 4, byte_ns = .06;
-    p->grain = dtp_grain((double)p->each * (row_ns + byte_ns * (double)p->row));
+    choose_kernel(pd, p);
+    const double row_ns = p->elements ? 1 : 4, byte_ns = .06, word_ns = .15;
+    const double tile_words = (double)dtp_min64(p->nids * p->words, DTP_INDEXED_TILE);
+    p->grain = dtp_grain(p->words ? 4 + word_ns * tile_words
+                                  : (double)p->each * (row_ns + byte_ns * (double)p->row));
     p->copy_grain = dtp_grain(byte_ns * COPY_BYTES);
     return dnnl_tp_success;
 }
@@ -96,7 +126,8 @@ typedef struct {
     const char *data, *rows;
     const void *ids;
     char *dst;
-    bool limits; /* some id is outside */
+    bool limits;        /* some id is outside */
+    _Atomic bool wrong; /* the same, while they are checked */
 } job_t;
 
 static inline int64_t id_at(const plan_t *p, const void *ids, int64_t i) {
@@ -153,12 +184,89 @@ static void gather_rows(void *arg, int slot, int64_t begin, int64_t end) {
         place_loops(j, p->nshared, p->shared, r, &data, &id, &row);
         /* Along the last loop. */
         const int64_t stop = dtp_min64(end, r + inner - (last < 0 ? 0 : r % inner));
-        for (; r < stop; ++r) {
-            const int64_t from = place_of(j, data, id);
-            if (from < 0) memset(j->dst + r * p->row, 0, (size_t)p->row);
-            else copy_row(j->dst + r * p->row, j->data + from, p->row);
-            if (last >= 0) data += d->data_strides[last], id += d->id_strides[last];
+        if (p->elements && !j->limits) {
+            p->kernels->elements(&(dtp_indexed_elements_t){
+                .src = j->data + data * p->size,
+                .dst = j->dst + r * p->size,
+                .ids = (const char *)j->ids + id * (p->wide ? sizeof(int64_t) : sizeof(int32_t)),
+                .wide_ids = p->wide,
+                .wide_elements = p->size == sizeof(uint64_t),
+                .n = stop - r,
+                .step = d->data_strides[last],
+                .id_step = d->step_strides[0],
+                .limit = d->limits[0]});
+            r = stop;
+            continue;
         }
+        while (r < stop) {
+            const int64_t from = place_of(j, data, id);
+            int64_t n = 1;
+            if (from < 0) memset(j->dst + r * p->row, 0, (size_t)p->row);
+            else if (p->joins) {
+                while (r + n < stop && place_of(j, data, id + n) == from + n * p->row) ++n;
+                copy_row(j->dst + r * p->row, j->data + from, n * p->row);
+            } else copy_row(j->dst + r * p->row, j->data + from, p->row);
+            if (last >= 0) data += n * d->data_strides[last], id += n * d->id_strides[last];
+            r += n;
+        }
+    }
+}
+
+/* ---- Columns --------------------------------------------------------------------------------------------------- */
+
+/* Where n words of a row of dst from word `first` on lie in a row of src, which has `all` words. */
+static void tell_words(const job_t *j, int64_t first, int64_t n, int64_t all, int32_t *at,
+                       dtp_indexed_block_t *block) {
+    const plan_t *p = j->plan;
+    const int64_t limit = j->d->limits[0], lanes = p->kernels->lanes;
+    int64_t i = first / p->words, part = first % p->words;
+    for (int64_t w = 0; w < n; ++i, part = 0) {
+        int64_t id = id_at(p, j->ids, i);
+        id = (id < 0 ? id + limit : id) * p->words;
+        for (; part < p->words && w < n; ++part) at[w++] = (int32_t)(id + part);
+    }
+    for (int64_t w = 0; w < n; w += lanes) {
+        int32_t low = at[w], high = low;
+        const int64_t count = dtp_min64(lanes, n - w);
+        for (int64_t k = 1; k < count; ++k) {
+            low = at[w + k] < low ? at[w + k] : low;
+            high = at[w + k] > high ? at[w + k] : high;
+        }
+        dtp_indexed_block_t b = {.base = low, .reach = 1 + (int32_t)((high - low) / lanes)};
+        if (b.reach > 2) b = (dtp_indexed_block_t){0};
+        b.lo = (int32_t)dtp_min64(lanes, all - b.base);
+        b.hi = (int32_t)dtp_min64(lanes, all - b.base - b.lo);
+        for (int64_t k = 0; k < count; ++k) at[w + k] -= b.base;
+        for (int64_t k = count; k < lanes; ++k) at[w + k] = at[w];
+        block[w / lanes] = b;
+    }
+}
+
+/* Item u: row u % rows of tile u / rows. */
+static void gather_columns(void *arg, int slot, int64_t begin, int64_t end) {
+    const job_t *j = arg;
+    const plan_t *p = j->plan;
+    const dtp_indexed_desc_t *d = j->d;
+    const int64_t rows = d->loops[0], ld = p->nids * p->words, all = d->limits[0] * p->words;
+    int32_t at[DTP_INDEXED_TILE + DTP_INDEXED_LANES];
+    dtp_indexed_block_t block[DTP_INDEXED_BLOCKS];
+    (void)slot;
+    while (begin < end) {
+        const int64_t first = begin / rows * DTP_INDEXED_TILE, row = begin % rows,
+                      count = dtp_min64(end - begin, rows - row);
+        const dtp_indexed_columns_t a = {
+            .src = (const float *)(const void *)j->data + row * all,
+            .dst = (float *)(void *)j->dst + row * ld + first,
+            .lds = all,
+            .ldd = ld,
+            .rows = count,
+            .n = dtp_min64(DTP_INDEXED_TILE, ld - first),
+            .at = at,
+            .block = block,
+        };
+        tell_words(j, first, a.n, all, at, block);
+        p->kernels->columns(&a);
+        begin += count;
     }
 }
 
@@ -189,17 +297,53 @@ static void copy_items(void *arg, int slot, int64_t begin, int64_t end) {
     memcpy(j->dst + first, j->data + first, (size_t)(last - first));
 }
 
+/* ---- Execution ------------------------------------------------------------------------------------------------- */
+
+static void check_items(void *arg, int slot, int64_t begin, int64_t end) {
+    job_t *j = arg;
+    const plan_t *p = j->plan;
+    const int64_t first = begin * CHECK_IDS, n = dtp_min64(end * CHECK_IDS, p->nids) - first;
+    (void)slot;
+    if (!p->kernels->inside((const char *)j->ids + first * (p->wide ? sizeof(int64_t) : sizeof(int32_t)),
+                            p->wide, n, j->d->limits[0]))
+        j->wrong = true;
+}
+
+/* Limits the ids, or fails, if one is outside. */
+static dnnl_tp_status_t check_ids(const dtp_exec_ctx_t *ctx, job_t *j) {
+    const plan_t *p = j->plan;
+    const dtp_indexed_desc_t *d = j->d;
+    if (p->nrows == 0 || d->ncomponents == 0) return dnnl_tp_success;
+    if (p->kernels && d->ncomponents == 1) {
+        const double id_ns = .3;
+        dtp_parallel_for(ctx->par, dtp_div_up(p->nids, CHECK_IDS), dtp_grain(id_ns * CHECK_IDS), check_items,
+                         j);
+        if (DTP_LIKELY(!j->wrong)) return dnnl_tp_success;
+    }
+    for (int64_t i = 0; i < p->nids; i += d->ncomponents)
+        for (int k = 0; k < d->ncomponents; ++k) {
+            const int64_t id = id_at(p, j->ids, i + k);
+            if (DTP_LIKELY(fits(id, d->limits[k]))) continue;
+            DTP_TRY(dtp_data_wrong(ctx, DTP_DATA_ID, i + k, id, d->limits[k]));
+            j->limits = true;
+            return dnnl_tp_success;
+        }
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t indexed_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const plan_t *p = pd->plan;
     const dtp_indexed_desc_t *d = (const dtp_indexed_desc_t *)pd->op;
-    job_t job = {
-        d, p, ctx->ptr[DTP_INDEXED_DATA], NULL, ctx->ptr[DTP_INDEXED_IDS], ctx->ptr[DTP_INDEXED_DST], false};
-    for (int64_t i = 0; i < p->nids && p->nrows > 0 && !job.limits; ++i) {
-        const int64_t id = id_at(p, job.ids, i),
-                      limit = d->limits[d->ncomponents == 1 ? 0 : i % d->ncomponents];
-        if (DTP_LIKELY(fits(id, limit))) continue;
-        DTP_TRY(dtp_data_wrong(ctx, DTP_DATA_ID, i, id, limit));
-        job.limits = true;
+    job_t job = {.d = d,
+                 .plan = p,
+                 .data = ctx->ptr[DTP_INDEXED_DATA],
+                 .ids = ctx->ptr[DTP_INDEXED_IDS],
+                 .dst = ctx->ptr[DTP_INDEXED_DST]};
+    DTP_TRY(check_ids(ctx, &job));
+    if (d->what == DTP_INDEXED_GATHER && p->words && !job.limits) {
+        const int64_t tiles = dtp_div_up(p->nids * p->words, DTP_INDEXED_TILE);
+        dtp_parallel_for(ctx->par, d->loops[0] * tiles, p->grain, gather_columns, &job);
+        return dnnl_tp_success;
     }
     if (d->what == DTP_INDEXED_GATHER) {
         if (p->row > 0) dtp_parallel_for(ctx->par, p->nrows, p->grain, gather_rows, &job);
@@ -213,8 +357,8 @@ static dnnl_tp_status_t indexed_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(indexed__any, "rows:any", 0, .plan_size = sizeof(plan_t), .pd_init = indexed_init,
-             .execute = indexed_execute);
+DTP_CPU_IMPLS_AND_ANY(indexed, "rows", .plan_size = sizeof(plan_t), .pd_init = indexed_init,
+                      .execute = indexed_execute);
 /* Lists end with a reference: as of gather, the same walk. */
 DTP_CPU_REFERENCE(indexed, 0, .plan_size = sizeof(plan_t), .pd_init = indexed_init,
                   .execute = indexed_execute);

@@ -57,6 +57,55 @@ static void test_take(void **state) {
         }
 }
 
+/* Short rows by the same positions for all rows of the result, near each other and far apart, of sizes around vectors and
+ * around what is told at once. */
+static void test_short_rows(void **state) {
+    (void)state;
+    static const struct {
+        dnnl_tp_data_type_t type;
+        int64_t size;
+    } types[] = {{dnnl_tp_f32, 4}, {dnnl_tp_s64, 8}, {dnnl_tp_u8, 1}, {dnnl_tp_f64, 8}};
+    static const int64_t counts[] = {1, 7, 8, 9, 16, 17, 33, 341, 1023, 1025, 2050};
+    static const int64_t widths[] = {1, 2, 3, 4, 5, 8, 12, 16, 17}, outers[] = {1, 3, 4, 7, 37};
+    enum { REPEATED, EVERY_OTHER, FIFTH, MIRRORED, ANYWHERE, PATTERNS, BYTES = sizeof got.u8 };
+    static uint8_t bytes[BYTES], expected[BYTES];
+    test_rng_t r = test_rng(11);
+    for (int i = 0; i < BYTES; ++i) bytes[i] = (uint8_t)test_rand(&r);
+    int number = 0;
+    for (size_t t = 0; t < sizeof types / sizeof *types; ++t)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c)
+            for (size_t w = 0; w < sizeof widths / sizeof *widths; ++w)
+                for (size_t o = 0; o < sizeof outers / sizeof *outers; ++o, ++number) {
+                    const int64_t n = counts[c], width = widths[w], outer = outers[o], size = types[t].size;
+                    const int pattern = number % PATTERNS, threads = number % 3 ? 1 : number % 2 ? 3 : 7;
+                    const int64_t every[] = {(n + 1) / 2, 2 * n - 1, 5 * n - 4, n, 1 + n % 300},
+                                  all = every[pattern], row = width * size;
+                    if (outer * row * (n > all ? n : all) > BYTES) continue;
+                    const bool wide = number % 4 != 1;
+                    static int32_t narrow[MOST];
+                    for (int64_t i = 0; i < n; ++i) {
+                        const int64_t at[] = {i / 2, 2 * i, 5 * i, n - 1 - i,
+                                              (int64_t)(test_rand(&r) % (uint64_t)all)};
+                        ids[i] = at[pattern] - (i % 3 == 1 ? all : 0);
+                        narrow[i] = (int32_t)ids[i];
+                    }
+                    const test_tensor_t in[] = {
+                        {types[t].type, 3, {outer, all, width}, bytes},
+                        {wide ? dnnl_tp_s64 : dnnl_tp_s32, 1, {n}, wide ? (void *)ids : (void *)narrow}};
+                    for (int64_t k = 0; k < outer; ++k)
+                        for (int64_t i = 0; i < n; ++i)
+                            memcpy(expected + (k * n + i) * row,
+                                   bytes + (k * all + from_end(ids[i], all)) * row, (size_t)row);
+                    CHECK_OK(run(dnnl_tp_op_take, dnnl_tp_op_attr_axis, 1, NULL, 2, in, threads));
+                    assert_memory_equal(got.u8, expected, (size_t)(outer * n * row));
+                    /* A position outside is found wherever it is. */
+                    const int64_t wrong = number % n;
+                    ids[wrong] = narrow[wrong] = (int32_t)(number % 2 ? all : -all - 1);
+                    CHECK_STATUS(run(dnnl_tp_op_take, dnnl_tp_op_attr_axis, 1, NULL, 2, in, threads),
+                                 dnnl_tp_runtime_error);
+                }
+}
+
 /* Positions of elements: {A, B, C}, each dimension but the axis shorter than the data's. */
 static void test_elements(void **state) {
     (void)state;
@@ -178,8 +227,9 @@ static int setup(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_take),    cmocka_unit_test(test_elements), cmocka_unit_test(test_coordinates),
-        cmocka_unit_test(test_outside), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_take),     cmocka_unit_test(test_short_rows),
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_coordinates),
+        cmocka_unit_test(test_outside),  cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
