@@ -292,8 +292,8 @@ static val_t *pool(cv_t *cv, int kind, val_t *x, const window_t *w, bool is_ceil
     return dtp_cv_op(cv, kind, 1, &x, n, attr);
 }
 
-/* For each window and each of its places, the element of the image there: by rows in *at, -1 outside; in *named as indices count
- * them. {windows, places} each; out: sizes of the result. */
+/* For each place of a window and each window, the element of the image there: by rows in *at, -1 outside; in *named as indices
+ * count them. {places, windows} each; out: sizes of the result. */
 static bool window_places(cv_t *cv, const val_t *x, const int64_t *out, const window_t *w, bool by_columns,
                           val_t **at, val_t **named) {
     int64_t dims[2] = {1, 1}, begin[MOST];
@@ -304,15 +304,15 @@ static bool window_places(cv_t *cv, const val_t *x, const int64_t *out, const wi
         if (pad < 0 || !strcmp(w->auto_pad, "valid")) pad = 0;
         begin[d] =
             !strcmp(w->auto_pad, "none") ? w->begin[d] : (pad + !strcmp(w->auto_pad, "same_lower")) / 2;
-        if (__builtin_mul_overflow(dims[0], out[d], &dims[0]) ||
-            __builtin_mul_overflow(dims[1], w->kernel[d], &dims[1]))
+        if (__builtin_mul_overflow(dims[0], w->kernel[d], &dims[0]) ||
+            __builtin_mul_overflow(dims[1], out[d], &dims[1]))
             dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its windows are too many");
     }
     if (cv->status) return false;
     *at = dtp_cv_room(cv, dnnl_tp_s64, 2, dims, &p[0]);
     *named = dtp_cv_room(cv, dnnl_tp_s64, 2, dims, &p[1]);
     for (int64_t i = 0; !cv->status && i < dims[0] * dims[1]; ++i) {
-        int64_t window = i / dims[1], place = i % dims[1], row = 0, rows = 1, index[MOST];
+        int64_t window = i % dims[1], place = i / dims[1], row = 0, rows = 1, index[MOST];
         bool inside = true;
         for (int d = w->n - 1; d >= 0; --d) {
             const int64_t in = x->info.dims[SPACE + d];
@@ -336,28 +336,25 @@ static bool window_places(cv_t *cv, const val_t *x, const int64_t *out, const wi
 
 /* Where the largest elements of windows stand in x: {N, C, out}. */
 static val_t *largest_places(cv_t *cv, val_t *x, const val_t *y, const window_t *w, bool by_columns) {
-    enum { IMAGES, WINDOWS, PLACES, FLAT };
     const int nd = x->info.ndims;
     val_t *at, *named;
     for (int d = 0; d < nd && !cv->status; ++d) (void)dtp_cv_dim(cv, x, d), (void)dtp_cv_dim(cv, y, d);
     const int64_t space = dtp_cv_product(x, SPACE, nd), images = dtp_cv_product(x, 0, SPACE), line = 2,
-                  flat[2] = {images, space}, axis = PLACES, one = 1;
+                  flat[2] = {images, space}, axis = 1, one = 1;
     const int64_t all = dtp_cv_product(y, SPACE, nd);
     if (cv->status || !window_places(cv, x, y->info.dims + SPACE, w, by_columns, &at, &named)) return NULL;
-    const int64_t places = at->info.dims[1];
+    const int64_t count = at->info.dims[0] * all;
     val_t *zero = dtp_cv_scalar(cv, dnnl_tp_s64, 0);
     val_t *inside = dtp_cv_binary(cv, dnnl_tp_op_greater_equal, at, zero);
     val_t *values = dtp_cv_take(cv, dtp_cv_reshape(cv, x, (int)line, flat), 1,
-                                dtp_cv_binary(cv, dnnl_tp_op_maximum, at, zero)); /* {N C, windows, places} */
+                                dtp_cv_binary(cv, dnnl_tp_op_maximum, at, zero)); /* {N C, places, windows} */
     values = dtp_cv_select(cv, inside, values, dtp_cv_scalar(cv, x->info.data_type, -INFINITY));
     const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
                                       {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &one}};
     val_t *best = dtp_cv_op(cv, dnnl_tp_op_top_k, 1, &values, 2, attr);
     best = dtp_cv_reshape(cv, best, 2, (const int64_t[]){images, all});
-    val_t *first = dtp_cv_binary(cv, dnnl_tp_op_multiply, dtp_cv_counted(cv, all, 0),
-                                 dtp_cv_scalar(cv, dnnl_tp_s64, (double)places));
-    best = dtp_cv_binary(cv, dnnl_tp_op_add, best, first);
-    const int64_t count = all * places;
+    best = dtp_cv_binary(cv, dnnl_tp_op_multiply, best, dtp_cv_scalar(cv, dnnl_tp_s64, (double)all));
+    best = dtp_cv_binary(cv, dnnl_tp_op_add, best, dtp_cv_counted(cv, all, 0));
     best = dtp_cv_take(cv, dtp_cv_reshape(cv, named, 1, &count), 0, best);
     val_t *image = dtp_cv_binary(cv, dnnl_tp_op_multiply, dtp_cv_counted(cv, images, 1),
                                  dtp_cv_scalar(cv, dnnl_tp_s64, (double)space));
