@@ -85,6 +85,56 @@ static void test_all(void **state) {
             }
 }
 
+/* Long lines: numbers all over the range, equal ones, rising and falling ones, both zeros, infinities, NaN; around the number
+ * up to which the best are kept in order, and so many that they are sifted more than once. */
+static void test_long_lines(void **state) {
+    (void)state;
+    enum { RANDOM, EQUAL, RISING, FALLING, FEW, NOT_NUMBERS, FILLINGS, LENGTH = 9000 };
+    static const int64_t shapes[][3] = {{2, LENGTH, 1}, {1, 2100, 9}, {1, 1025, 17}, {3, 1030, 1}},
+                         ks[] = {1, 5, 16, 17, 300, 1020, 1025, 2100};
+    static const float few[] = {0.f, -0.f, INFINITY, -INFINITY, NAN, -NAN, 1e-45f, -1e-45f};
+    static double values[MOST], copy[MOST];
+    static int64_t rank[MOST];
+    int number = 0;
+    for (int filling = 0; filling < FILLINGS; ++filling)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
+            for (size_t w = 0; w < sizeof ks / sizeof *ks; ++w, ++number) {
+                const int64_t *dims = shapes[s], n = dims[1], k = ks[w], axis = 1;
+                if (k > n) continue;
+                smallest = number & 1;
+                last = number >> 1 & 1;
+                nan_worst = number % 3 == 0;
+                test_rng_t r = test_rng((uint64_t)number);
+                for (int64_t i = 0; i < dims[0] * n * dims[2]; ++i) {
+                    const uint32_t bits = (uint32_t)test_rand(&r);
+                    float any;
+                    memcpy(&any, &bits, sizeof any);
+                    const float of[] = {any, 1.5f, (float)i, -(float)i, few[bits % 8], NAN};
+                    values[i] = (double)(x.f32[i] = of[filling]);
+                }
+                const uint8_t small = smallest, late = last, worst = nan_worst;
+                const dnnl_tp_op_attr_t attr[] = {
+                    {dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
+                    {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &k},
+                    {dnnl_tp_op_attr_smallest, dnnl_tp_op_attr_bool, 1, &small},
+                    {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late},
+                    {dnnl_tp_op_attr_nan_worst, dnnl_tp_op_attr_bool, 1, &worst}};
+                const test_tensor_t in = {dnnl_tp_f32, 3, {dims[0], n, dims[2]}, &x};
+                CHECK_OK(test_one_op(dnnl_tp_op_top_k, 5, attr, 1, &in, got, sizeof got, number % 2 ? 1 : 3));
+                for (int64_t o = 0; o < dims[0]; ++o)
+                    for (int64_t c = 0; c < dims[2]; ++c) {
+                        for (int64_t i = 0; i < n; ++i) {
+                            copy[i] = values[(o * n + i) * dims[2] + c];
+                            rank[i] = i;
+                        }
+                        line = copy;
+                        qsort(rank, (size_t)n, sizeof *rank, by_rank);
+                        for (int64_t i = 0; i < k; ++i)
+                            assert_int_equal(got[(o * k + i) * dims[2] + c], rank[i]);
+                    }
+            }
+}
+
 static void test_refusals(void **state) {
     (void)state;
     dnnl_tp_graph_t g;
@@ -101,6 +151,7 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all), cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all), cmocka_unit_test(test_long_lines),
+                                       cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
