@@ -1,13 +1,15 @@
 /* Functions of tensors of any strides, element by element. The tensors are walked as a box of loops; a kernel takes the
- * innermost one, with steps of 1 or 0 elements as constants that the compiler sees. */
+ * innermost one, with steps of 1 or 0 elements as constants that the compiler sees. The frequent ones have kernels of
+ * their own for each instruction set (pointwise_kern.h). */
 #include "common/problems/graph/pointwise.h"
 
 #include "common/primitive/primitive_desc.h"
 #include "cpu/elementwise/boxes.h"
+#include "cpu/pointwise/pointwise_kern.h"
 #include "threading/base/parallel.h"
 
-/* x, y, z: sources; to: the result; s: steps in elements, of the result first. */
-typedef void pointwise_row_t(int64_t n, char *to, const char *const *src, const int64_t *s);
+float dtp_pointwise_sin(float x) { return sinf(x); }
+float dtp_pointwise_cos(float x) { return cosf(x); }
 
 #define INLINE static inline __attribute__((always_inline))
 #define C_f32 float
@@ -70,8 +72,8 @@ typedef void pointwise_row_t(int64_t n, char *to, const char *const *src, const 
 #define DTP_PW(name, nsrc, types, result, expression) FOR_##types(ROW, name, nsrc, result, expression)
 #include "common/problems/graph/pointwise.inc"
 
-enum { NTYPES = dnnl_tp_s64 + 1 };
-static pointwise_row_t *const rows[DTP_PW_COUNT][NTYPES] = {
+enum { NTYPES = DTP_POINTWISE_TYPES };
+static dtp_pointwise_row_t *const rows[DTP_PW_COUNT][NTYPES] = {
 #define ENTRY(type, fn) [DTP_PW_##fn][dnnl_tp_##type] = row_##fn##_##type,
 #define DTP_PW(name, nsrc, types, result, expression) FOR_##types(ENTRY, name)
 #include "common/problems/graph/pointwise.inc"
@@ -104,7 +106,7 @@ SELECT(16)
 SELECT(32)
 SELECT(64)
 
-static pointwise_row_t *select_row(size_t size) {
+static dtp_pointwise_row_t *select_row(size_t size) {
     return size == sizeof(uint8_t)    ? select_8
            : size == sizeof(uint16_t) ? select_16
            : size == sizeof(uint32_t) ? select_32
@@ -157,7 +159,7 @@ static pointwise_row_t *select_row(size_t size) {
     CASTS_OF_TRUTH(M, boolean)
 CASTS(CAST)
 
-static pointwise_row_t *const casts[NTYPES][NTYPES] = {
+static dtp_pointwise_row_t *const casts[NTYPES][NTYPES] = {
 #define CAST_ENTRY(from, to, how) [dnnl_tp_##from][dnnl_tp_##to] = cast_##from##_##to,
     CASTS(CAST_ENTRY)};
 
@@ -166,13 +168,25 @@ static pointwise_row_t *const casts[NTYPES][NTYPES] = {
 enum { MAX_SRC = 3, OPS = 1 + MAX_SRC };
 
 typedef struct {
-    pointwise_row_t *row;
+    dtp_pointwise_row_t *row;
     int nsrc;
     size_t size[OPS]; /* of an element; the result first */
     dtp_box_t box;
     int64_t rows, parts, part; /* a row is cut into parts of so many elements */
     int64_t grain;
 } plan_t;
+
+/* The kernel of the instruction set, if there is one, and the steps of the innermost loop are its own. */
+static dtp_pointwise_row_t *kernel_of(const dtp_pd_t *pd, const plan_t *p) {
+    const dtp_pointwise_kernels_t *k = DTP_BY_ISA(dtp_pd_isa(pd), &dtp_pointwise_kernels, NULL);
+    const dtp_pointwise_desc_t *d = (const dtp_pointwise_desc_t *)pd->op;
+    const int64_t *s = p->box.s[p->box.nd - 1];
+    if (!k || s[0] != 1 || s[1] != 1) return NULL;
+    if (d->fn == DTP_PW_cast) return k->casts[d->src0.data_type][d->dst.data_type];
+    if (d->fn != DTP_PW_select) return d->src0.data_type == dnnl_tp_f32 ? k->f32[d->fn] : NULL;
+    if (s[2] < 0 || s[2] > 1 || s[3] < 0 || s[3] > 1) return NULL;
+    return p->size[0] == sizeof(uint32_t) ? k->select32 : p->size[0] == sizeof(uint64_t) ? k->select64 : NULL;
+}
 
 static dnnl_tp_status_t pointwise_init(dtp_pd_t *pd) {
     const dtp_pointwise_desc_t *d = (const dtp_pointwise_desc_t *)pd->op;
@@ -206,8 +220,10 @@ static dnnl_tp_status_t pointwise_init(dtp_pd_t *pd) {
         p->box.n[0] = 1;
         memset(p->box.s[0], 0, sizeof p->box.s[0]);
     }
+    dtp_pointwise_row_t *kernel = kernel_of(pd, p);
+    if (kernel) p->row = kernel;
     enum { PART = 4096 };
-    const double element_ns = .5;
+    const double element_ns = kernel ? .2 : .5;
     const int64_t n = p->box.n[p->box.nd - 1];
     p->part = PART;
     p->parts = dtp_div_up(n, p->part);
@@ -247,8 +263,8 @@ static dnnl_tp_status_t pointwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(pointwise__any, "rows:any", 0, .plan_size = sizeof(plan_t), .pd_init = pointwise_init,
-             .execute = pointwise_execute);
+DTP_CPU_IMPLS_AND_ANY(pointwise, "rows", .plan_size = sizeof(plan_t), .pd_init = pointwise_init,
+                      .execute = pointwise_execute);
 /* Lists end with a reference: as of gather, the same walk. */
 DTP_CPU_REFERENCE(pointwise, 0, .plan_size = sizeof(plan_t), .pd_init = pointwise_init,
                   .execute = pointwise_execute);

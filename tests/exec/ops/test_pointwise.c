@@ -1,5 +1,6 @@
 /* Comparisons, selections, functions of integers, trigonometry, changes of types: by hand, broadcast, over views, of sizes
  * around what one thread takes, on one thread and on several. Engines may lack f64. */
+#include <fenv.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -159,6 +160,90 @@ static void test_large_angles(void **state) {
     }
 }
 
+/* Sines and cosines of all magnitudes, next to multiples of pi / 2, of rows of all lengths around vectors: within 2 units in
+ * the last place, the sign of 0 kept; what is no number stays none. */
+static void test_angles(void **state) {
+    (void)state;
+    enum { N = 40000, LENGTHS = 70 };
+    static float x[N], y[N];
+    static const float special[] = {0.f,   -0.f,       1e-45f, -1e-45f,   1e-38f,   99999.99f, 1e5f,
+                                    -1e5f, 100000.02f, NAN,    -INFINITY, INFINITY, 1e38f,     .7853982f};
+    test_rng_t r = test_rng(5);
+    for (int i = 0; i < N; ++i) {
+        const uint32_t bits = (uint32_t)test_rand(&r);
+        const double multiple = (double)(bits % 64000) * 1.57079632679489661923;
+        memcpy(&x[i], &bits, sizeof *x);
+        if (i % 3) x[i] = (float)multiple;
+        if (i % 3 == 2) x[i] = nextafterf(bits & 1 ? -x[i] : x[i], bits & 2 ? INFINITY : -INFINITY);
+        if (i % 16 == 7) x[i] = special[i / 16 % (int)(sizeof special / sizeof *special)];
+    }
+    for (int k = 0; k < 2; ++k)
+        for (int length = 1; length <= LENGTHS + 1; ++length) {
+            const int n = length > LENGTHS ? N : length, first = length > LENGTHS ? 0 : 16 * length;
+            const test_tensor_t in = list(dnnl_tp_f32, n, x + first);
+            run(k ? dnnl_tp_op_cos : dnnl_tp_op_sin, 0, NULL, 1, &in, y, sizeof y, 1);
+            for (int i = 0; i < n; ++i) {
+                const float angle = x[first + i];
+                const double want = k ? cos((double)angle) : sin((double)angle);
+                if (isnan(want)) assert_true(isnan(y[i]));
+                else if (!k && angle == 0.f) assert_memory_equal(&y[i], &angle, sizeof angle);
+                else {
+                    const int exponent = ilogb(want) < -126 ? -126 : ilogb(want);
+                    assert_true(fabs((double)y[i] - want) <= 2 * ldexp(1, exponent - 23));
+                }
+            }
+        }
+}
+
+/* Changes of types of rows around vectors, among them numbers that the other type lacks; no floating-point exceptions. */
+static void test_long_casts(void **state) {
+    (void)state;
+    enum { N = 70 };
+    static const float special[] = {0.f,       -.9f,           2147483520.f, 2147483648.f, -2147483648.f,
+                                    0x1p63f,   0x1.fffffep62f, NAN,          INFINITY,     -0x1p63f,
+                                    -INFINITY, 1e30f,          -1e-40f};
+    float x[N], back[N];
+    int64_t s64[N + 1];
+    int32_t s32[N + 1];
+    uint8_t truth[N + 1];
+    test_rng_t r = test_rng(6);
+    for (int i = 0; i < N; ++i)
+        x[i] =
+            i % 3 ? test_uniform(&r, -1e6f, 1e6f) : special[i / 3 % (int)(sizeof special / sizeof *special)];
+    for (int first = 0; first < N; first += 9)
+        for (int n = 1; first + n <= N; ++n) {
+            const char *const to[] = {"s64", "s32", "boolean", "f32"};
+            dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_to, dnnl_tp_op_attr_string, 3, to[0]};
+            const test_tensor_t in = list(dnnl_tp_f32, n, x + first);
+            feclearexcept(FE_ALL_EXCEPT);
+            run(dnnl_tp_op_type_cast, 1, &attr, 1, &in, s64, sizeof s64, 1);
+            attr.data = to[1];
+            run(dnnl_tp_op_type_cast, 1, &attr, 1, &in, s32, sizeof s32, 1);
+            attr.data = to[2];
+            attr.count = 7;
+            run(dnnl_tp_op_type_cast, 1, &attr, 1, &in, truth, sizeof truth, 1);
+            bool is_number = test_engine_kind() == dnnl_tp_cpu; /* comparisons of NaN may raise one */
+            for (int i = 0; i < n; ++i) is_number &= !isnan(x[first + i]);
+            if (is_number) assert_false(fetestexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW));
+            for (int i = 0; i < n; ++i) {
+                const double v = trunc((double)x[first + i]);
+                const int64_t wide = isnan(v)       ? 0
+                                     : v >= 0x1p63  ? INT64_MAX
+                                     : v <= -0x1p63 ? INT64_MIN
+                                                    : (int64_t)v;
+                const int64_t narrow = wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : wide;
+                assert_true(s64[i] == wide);
+                assert_true(s32[i] == narrow);
+                assert_int_equal(truth[i], x[first + i] != 0);
+            }
+            attr.data = to[3];
+            attr.count = 3;
+            const test_tensor_t integers = list(dnnl_tp_s64, n, s64);
+            run(dnnl_tp_op_type_cast, 1, &attr, 1, &integers, back, sizeof back, 1);
+            for (int i = 0; i < n; ++i) assert_true(back[i] == (float)s64[i]);
+        }
+}
+
 /* {B, 1, C, D} ? {A, C, 1} : {1}, with sizes around the parts that threads take. */
 static void test_select(void **state) {
     (void)state;
@@ -224,7 +309,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comparisons),  cmocka_unit_test(test_integers),
         cmocka_unit_test(test_types),        cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_large_angles), cmocka_unit_test(test_select),
+        cmocka_unit_test(test_large_angles), cmocka_unit_test(test_angles),
+        cmocka_unit_test(test_long_casts),   cmocka_unit_test(test_select),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
