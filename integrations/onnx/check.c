@@ -84,6 +84,10 @@ const row_t *dtp_onnx_row_of(size_t nimports, opset_proto_t *const *imports, con
     const row_t *row = dtp_onnx_row(domain, text(node->op_type), version, since);
     *status = row ? dnnl_tp_success : version ? dnnl_tp_unimplemented : dnnl_tp_invalid_graph;
     if (!version) (void)snprintf(why, DTP_ONNX_NAME, "the model does not import the domain '%.150s'", domain);
+    else if (is(domain, "com.microsoft.nchwc"))
+        (void)snprintf(why, DTP_ONNX_NAME,
+                       "ONNX Runtime laid this model out for one kind of processor: save it without the "
+                       "optimisation 'NchwcTransformer'");
     else if (!dtp_onnx_last(domain))
         (void)snprintf(why, DTP_ONNX_NAME, "operators of the domain '%.150s' (version %lld) are not known",
                        domain, version);

@@ -270,9 +270,9 @@ static void test_versions(void **state) {
     small(&m, "Nonsense", "w", 8, 17);
     refused(&m, dnnl_tp_unimplemented,
             "node 'the node' (Nonsense): this operator is not implemented in version 17");
-    small(&m, "LayerNormalization", "w", 8, 16);
+    small(&m, "RMSNormalization", "w", 8, 16);
     refused(&m, dnnl_tp_unimplemented,
-            "(LayerNormalization): this operator is not implemented in version 16");
+            "(RMSNormalization): this operator is not implemented in version 16");
 }
 
 static void test_graphs(void **state) {

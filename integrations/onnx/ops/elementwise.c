@@ -35,13 +35,17 @@ void dtp_onnx_neg(cv_t *cv) {
         dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, cv->in[0], dtp_cv_scalar(cv, type_of(cv), -1)));
 }
 
+val_t *dtp_cv_gelu(cv_t *cv, val_t *x, bool tanh_form) {
+    const char *mode = tanh_form ? "gelu_tanh" : "gelu_erf";
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_mode, dnnl_tp_op_attr_string, (int)strlen(mode), mode};
+    return dtp_cv_op(cv, dnnl_tp_op_gelu, 1, &x, 1, &attr);
+}
+
 void dtp_onnx_gelu(cv_t *cv) {
     const bool tanh_form = dtp_cv_word(cv, "approximate", "none", "tanh");
     if (!tanh_form && !dtp_cv_word(cv, "approximate", "none", "none"))
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'approximate' is neither none nor tanh");
-    const char *mode = tanh_form ? "gelu_tanh" : "gelu_erf";
-    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_mode, dnnl_tp_op_attr_string, (int)strlen(mode), mode};
-    dtp_cv_set(cv, 0, dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_gelu, 1, cv->in, 1, &attr));
+    dtp_cv_set(cv, 0, dtp_cv_gelu(dtp_cv_last(cv), cv->in[0], tanh_form));
 }
 
 /* gamma (x > 0 ? x : alpha (exp(x) - 1)) */

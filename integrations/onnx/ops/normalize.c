@@ -54,29 +54,35 @@ static bool same_dims(const val_t *x, int begin, const val_t *p) {
     return same;
 }
 
+static bool fits_affine(const val_t *x, int begin, const val_t *scale, const val_t *bias) {
+    return same_dims(x, begin, scale) && (!bias || same_dims(x, begin, bias)) &&
+           x->info.data_type == dnnl_tp_f32;
+}
+
+val_t *dtp_cv_layer_norm(cv_t *cv, val_t *x, int begin, val_t *scale, val_t *bias, float epsilon) {
+    if (cv->status) return NULL;
+    const int64_t at = begin;
+    const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_epsilon, dnnl_tp_op_attr_f32, 1, &epsilon},
+                                      {dnnl_tp_op_attr_begin_norm_axis, dnnl_tp_op_attr_s64, 1, &at}};
+    if (fits_affine(x, begin, scale, bias)) {
+        if (!bias) bias = dtp_cv_fill(cv, dnnl_tp_f32, scale->info.ndims, scale->info.dims, 0);
+        val_t *in[] = {x, scale, bias};
+        return dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_layer_norm, sizeof in / sizeof *in, in, 2, attr);
+    }
+    val_t *y = dtp_cv_op(cv, dnnl_tp_op_layer_norm, 1, &x, 2, attr);
+    y = dtp_cv_binary(bias ? cv : dtp_cv_last(cv), dnnl_tp_op_multiply, y, scale);
+    return bias ? dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, bias) : y;
+}
+
 void dtp_onnx_layer_normalization(cv_t *cv) {
     val_t *x = cv->in[0], *scale = cv->in[1], *bias = dtp_cv_given(cv, 2) ? cv->in[2] : NULL;
     const int nd = x->info.ndims, begin = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", -1), nd);
     const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
     (void)dtp_cv_int(cv, "stash_type", 1); /* what it computes in: never less than f32 here */
     if (cv->status) return;
-    int64_t at = begin, axes[DNNL_TP_MAX_NDIMS];
+    int64_t axes[DNNL_TP_MAX_NDIMS];
     for (int d = begin; d < nd; ++d) axes[d - begin] = d;
-    const bool fits =
-        same_dims(x, begin, scale) && (!bias || same_dims(x, begin, bias)) && type_of(cv) == dnnl_tp_f32;
-    const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_epsilon, dnnl_tp_op_attr_f32, 1, &epsilon},
-                                      {dnnl_tp_op_attr_begin_norm_axis, dnnl_tp_op_attr_s64, 1, &at}};
-    val_t *y;
-    if (fits) {
-        if (!bias) bias = dtp_cv_fill(cv, dnnl_tp_f32, scale->info.ndims, scale->info.dims, 0);
-        val_t *in[] = {x, scale, bias};
-        y = dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_layer_norm, sizeof in / sizeof *in, in, 2, attr);
-    } else {
-        y = dtp_cv_op(cv, dnnl_tp_op_layer_norm, 1, &x, 2, attr);
-        y = dtp_cv_binary(bias ? cv : dtp_cv_last(cv), dnnl_tp_op_multiply, y, scale);
-        if (bias) y = dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, bias);
-    }
-    dtp_cv_set(cv, 0, y);
+    dtp_cv_set(cv, 0, dtp_cv_layer_norm(cv, x, begin, scale, bias, epsilon));
     if (dtp_cv_wanted(cv, 1) || dtp_cv_wanted(cv, 2)) {
         val_t *mean, *factor = NULL;
         moments(cv, x, nd - begin, axes, epsilon, &mean, dtp_cv_wanted(cv, 2) ? &factor : NULL);
@@ -85,20 +91,24 @@ void dtp_onnx_layer_normalization(cv_t *cv) {
     }
 }
 
-void dtp_onnx_rms_normalization(cv_t *cv) {
-    val_t *x = cv->in[0], *scale = cv->in[1];
-    const int nd = x->info.ndims, begin = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", -1), nd);
-    const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
-    (void)dtp_cv_int(cv, "stash_type", 1);
-    if (cv->status) return;
+val_t *dtp_cv_rms_norm(cv_t *cv, val_t *x, int begin, val_t *scale, float epsilon) {
+    if (cv->status) return NULL;
     const int64_t at = begin;
     const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_epsilon, dnnl_tp_op_attr_f32, 1, &epsilon},
                                       {dnnl_tp_op_attr_begin_norm_axis, dnnl_tp_op_attr_s64, 1, &at}};
     val_t *in[] = {x, scale};
-    const bool fits = same_dims(x, begin, scale) && type_of(cv) == dnnl_tp_f32;
+    const bool fits = fits_affine(x, begin, scale, NULL);
     val_t *y = dtp_cv_op(fits ? dtp_cv_last(cv) : cv, dnnl_tp_op_rms_norm, fits ? 2 : 1, in, 2, attr);
-    if (!fits) y = dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, y, scale);
-    dtp_cv_set(cv, 0, y);
+    return fits ? y : dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, y, scale);
+}
+
+/* Also SimplifiedLayerNormalization, which optimisers write. */
+void dtp_onnx_rms_normalization(cv_t *cv) {
+    val_t *x = cv->in[0];
+    const int begin = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", -1), x->info.ndims);
+    const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
+    (void)dtp_cv_int(cv, "stash_type", 1);
+    dtp_cv_set(cv, 0, dtp_cv_rms_norm(cv, x, begin, cv->in[1], epsilon));
 }
 
 /* Mean and variance of each channel, which go into the running ones. */
@@ -156,10 +166,10 @@ void dtp_onnx_batch_normalization(cv_t *cv) {
                dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, dtp_cv_per_channel(cv, cv->in[X], shift)));
 }
 
-static void normalized(cv_t *cv, val_t *x, int n, const int64_t *axes, float epsilon, val_t **y) {
+val_t *dtp_cv_normalized(cv_t *cv, val_t *x, int n, const int64_t *axes, float epsilon) {
     val_t *mean, *factor;
     moments(cv, x, n, axes, epsilon, &mean, &factor);
-    *y = dtp_cv_binary(cv, dnnl_tp_op_multiply, dtp_cv_binary(cv, dnnl_tp_op_subtract, x, mean), factor);
+    return dtp_cv_binary(cv, dnnl_tp_op_multiply, dtp_cv_binary(cv, dnnl_tp_op_subtract, x, mean), factor);
 }
 
 void dtp_onnx_instance_normalization(cv_t *cv) {
@@ -169,8 +179,7 @@ void dtp_onnx_instance_normalization(cv_t *cv) {
     if (n < 1) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has less than 3 dimensions");
     if (cv->status) return;
     for (int d = 0; d < n; ++d) axes[d] = d + 2;
-    val_t *y;
-    normalized(cv, cv->in[0], n, axes, epsilon, &y);
+    val_t *y = dtp_cv_normalized(cv, cv->in[0], n, axes, epsilon);
     y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, dtp_cv_per_channel(cv, cv->in[0], cv->in[1]));
     dtp_cv_set(
         cv, 0,
@@ -197,7 +206,7 @@ void dtp_onnx_group_normalization(cv_t *cv) {
     const int64_t axis = 2;
     enum { GROUPED = 3 };
     val_t *y = dtp_cv_reshape(cv, cv->in[0], GROUPED, flat), *scale = cv->in[1], *bias = cv->in[2];
-    normalized(cv, y, 1, &axis, epsilon, &y);
+    y = dtp_cv_normalized(cv, y, 1, &axis, epsilon);
     enum { PER_CHANNEL = 21 };
     if (cv->since < PER_CHANNEL && y) {
         y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, dtp_cv_unsqueeze(cv, scale, 0, 1));

@@ -21,6 +21,16 @@ val_t *dtp_cv_per_channel(cv_t *cv, const val_t *x, val_t *channels);
 val_t *dtp_cv_pad_axis(cv_t *cv, val_t *x, int axis, int64_t before, int64_t after, double value);
 /* x w, or x w^T. */
 val_t *dtp_cv_matmul(cv_t *cv, val_t *x, val_t *w, bool transposed);
+/* The product of the attributes and inputs of a Gemm. is_last: its operator makes the node's first
+ * result. */
+val_t *dtp_cv_gemm(cv_t *cv, bool is_last);
+/* The last operator of the node. begin: the first of the normalised dimensions; bias may be NULL. */
+val_t *dtp_cv_layer_norm(cv_t *cv, val_t *x, int begin, val_t *scale, val_t *bias, float epsilon);
+val_t *dtp_cv_rms_norm(cv_t *cv, val_t *x, int begin, val_t *scale, float epsilon);
+/* (x - mean) / sqrt(variance + epsilon) over axes. */
+val_t *dtp_cv_normalized(cv_t *cv, val_t *x, int n, const int64_t *axes, float epsilon);
+/* By tanh or by erf. */
+val_t *dtp_cv_gelu(cv_t *cv, val_t *x, bool tanh_form);
 /* With the attributes of the node's windows; in: an image, weights, maybe a bias. */
 val_t *dtp_cv_convolution(cv_t *cv, int nin, val_t *const *in, int64_t groups);
 /* Values of an image {N, space, C} at places {N, out, 1} by axis: its elements around a place by
