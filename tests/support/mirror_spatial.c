@@ -80,10 +80,50 @@ static void place(const window_t w[3], int64_t i, int64_t at[3]) {
     for (int d = 2; d >= 0; --d) at[d] = i % w[d].out, i /= w[d].out;
 }
 
+/* The window of a transposed convolution slides over y, and x has its places; the size of y is found anew. */
+static void make_spread(const mirror_attrs_t *a, const dnnl_tp_tensor_info_t *x,
+                        const dnnl_tp_tensor_info_t *y, const int64_t *kernel, window_t w[3]) {
+    const int n = x->ndims - 2;
+    make_windows(a, x, y, kernel, w);
+    for (int i = 3 - n; i < 3; ++i) {
+        const int s = i - (3 - n);
+        const int64_t more = element(a, dnnl_tp_op_attr_output_padding, s, 0),
+                      range = (w[i].kernel - 1) * w[i].step + 1,
+                      all = range + more > w[i].stride ? range + more - w[i].stride : 0;
+        int64_t behind = w[i].end - w[i].in;
+        if (is_word(a, dnnl_tp_op_attr_auto_pad, "same_upper")) w[i].pad = all / 2, behind = all - all / 2;
+        if (is_word(a, dnnl_tp_op_attr_auto_pad, "same_lower")) w[i].pad = all - all / 2, behind = all / 2;
+        const int64_t size = (w[i].in - 1) * w[i].stride + range + more - w[i].pad - behind;
+        if (size != w[i].out) abort();
+    }
+}
+
+/* What x adds to the element of y at `at`. */
+static double gathered(const window_t w[3], const int64_t at[3], const double *x, const double *wei) {
+    double sum = 0;
+    for (int64_t d = 0; d < w[0].kernel; ++d)
+        for (int64_t h = 0; h < w[1].kernel; ++h)
+            for (int64_t k = 0; k < w[2].kernel; ++k) {
+                const int64_t tap[3] = {d, h, k};
+                int64_t p[3];
+                int inside = 1;
+                for (int i = 0; i < 3; ++i) {
+                    p[i] = at[i] + w[i].pad - tap[i] * w[i].step;
+                    inside &= p[i] >= 0 && p[i] % w[i].stride == 0 && p[i] / w[i].stride < w[i].in;
+                    p[i] /= w[i].stride;
+                }
+                if (inside)
+                    sum += x[(p[0] * w[1].in + p[1]) * w[2].in + p[2]] *
+                           wei[(d * w[1].kernel + h) * w[2].kernel + k];
+            }
+    return sum;
+}
+
 static void convolve(const mirror_attrs_t *a, int nin, const mirror_value_t *const *v, mirror_value_t *y) {
     const dnnl_tp_tensor_info_t *wt = &v[1]->info;
+    const int transposed = a->kind == dnnl_tp_op_conv_transpose;
     window_t w[3];
-    make_windows(a, &v[0]->info, &y->info, wt->dims + 2, w);
+    (transposed ? make_spread : make_windows)(a, &v[0]->info, &y->info, wt->dims + 2, w);
     const int64_t groups = element(a, dnnl_tp_op_attr_groups, 0, 1), oc = wt->dims[0], ic = wt->dims[1];
     const int64_t pixels = w[0].out * w[1].out * w[2].out, plane = w[0].in * w[1].in * w[2].in,
                   taps = w[0].kernel * w[1].kernel * w[2].kernel;
@@ -92,9 +132,11 @@ static void convolve(const mirror_attrs_t *a, int nin, const mirror_value_t *con
         int64_t at[3];
         double sum = nin > 2 ? v[2]->x[o] : 0;
         place(w, i, at);
-        for (int64_t c = 0; c < ic; ++c)
-            sum +=
-                look(w, at, v[0]->x + ((n * groups + g) * ic + c) * plane, v[1]->x + (o * ic + c) * taps).sum;
+        for (int64_t c = 0; c < ic; ++c) {
+            const double *x = v[0]->x + ((n * groups + g) * ic + c) * plane,
+                         *wei = v[1]->x + (o * ic + c) * taps;
+            sum += transposed ? gathered(w, at, x, wei) : look(w, at, x, wei).sum;
+        }
         y->x[i] = sum;
     }
 }
@@ -144,6 +186,7 @@ static void respond(const mirror_attrs_t *a, const mirror_value_t *x, mirror_val
 
 int mirror_spatial(const mirror_attrs_t *a, int nin, const mirror_value_t *const *v, mirror_value_t *y) {
     switch (a->kind) {
+    case dnnl_tp_op_conv_transpose:
     case dnnl_tp_op_convolution: convolve(a, nin, v, y); return 1;
     case dnnl_tp_op_max_pool:
     case dnnl_tp_op_avg_pool: pool(a, v[0], y); return 1;

@@ -176,104 +176,97 @@ void dtp_onnx_deform_conv(cv_t *cv) {
     dtp_cv_set(cv, 0, y);
 }
 
-/* Elements of x along a spatial dimension apart by `by`, zeros between them and before and behind. */
-static val_t *spread(cv_t *cv, val_t *x, int d, int64_t by, int64_t before, int64_t after) {
-    const int nd = x->info.ndims;
-    int64_t dims[DNNL_TP_MAX_NDIMS], size = dtp_cv_dim(cv, x, d);
-    const dnnl_tp_data_type_t type = x->info.data_type;
-    if (cv->status || size == 0 || nd >= DNNL_TP_MAX_NDIMS) return x;
-    if (by > 1) {
-        for (int i = 0, k = 0; i < nd; ++i) {
-            dims[k++] = x->info.dims[i];
-            if (i == d) dims[k++] = 1;
-        }
-        val_t *parts[2] = {dtp_cv_reshape(cv, x, nd + 1, dims), NULL};
-        dims[d + 1] = by - 1;
-        for (int i = 0; i <= nd && !cv->status; ++i)
-            dims[i] = i == d + 1 ? by - 1 : dtp_cv_dim(cv, parts[0], i);
-        parts[1] = dtp_cv_fill(cv, type, nd + 1, dims, 0);
-        val_t *y = dtp_cv_concat(cv, d + 1, 2, parts);
-        memcpy(dims, x->info.dims, sizeof *dims * (size_t)nd);
-        if (__builtin_mul_overflow(size, by, &dims[d]))
-            dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its strides are too large");
-        if (cv->status) return NULL;
-        y = dtp_cv_reshape(cv, y, nd, dims);
-        x = dtp_cv_part(cv, y, d, 0, dims[d] - (by - 1));
-    }
-    return dtp_cv_pad_axis(cv, x, d, before, after, 0);
-}
-
-/* Weights {C, O / groups, kernel} as those of a convolution: {O, C / groups, kernel backwards}. */
-static val_t *turned(cv_t *cv, val_t *w, int n, int64_t groups) {
+/* Weights {C, O / groups, kernel} as {O, C / groups, kernel}. */
+static val_t *with_outputs_first(cv_t *cv, val_t *w, int n, int64_t groups) {
+    enum { FIRST = 3 };
+    const int64_t ic = dtp_cv_dim(cv, w, 0), oc = dtp_cv_dim(cv, w, 1);
     int64_t dims[DNNL_TP_MAX_NDIMS], perm[DNNL_TP_MAX_NDIMS] = {0, 2, 1};
-    for (int d = 0; d < n && !cv->status; ++d) {
-        const int64_t size = dtp_cv_dim(cv, w, SPACE + d);
-        void *p;
-        val_t *ids = dtp_cv_room(cv, dnnl_tp_s64, 1, &size, &p);
-        for (int64_t i = 0; ids && i < size; ++i) ((int64_t *)p)[i] = size - 1 - i;
-        if (size > 1 && ids) w = dtp_cv_take(cv, w, SPACE + d, ids);
-    }
-    const int64_t ic = cv->status ? groups : dtp_cv_dim(cv, w, 0), oc = cv->status ? 1 : dtp_cv_dim(cv, w, 1);
     if (cv->status) return NULL;
-    dims[0] = groups;
-    dims[1] = ic / groups;
-    dims[2] = oc;
-    for (int d = 0; d < n; ++d) {
-        dims[MOST + d] = w->info.dims[SPACE + d];
-        perm[MOST + d] = MOST + d;
+    if (groups < 1 || ic % groups) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld groups", (long long)groups);
+        return NULL;
     }
-    w = dtp_cv_transpose(cv, dtp_cv_reshape(cv, w, MOST + n, dims), perm);
-    dims[0] = groups * oc;
+    dims[0] = groups, dims[1] = ic / groups, dims[2] = oc;
+    for (int d = 0; d < n; ++d) {
+        dims[FIRST + d] = dtp_cv_dim(cv, w, SPACE + d);
+        perm[FIRST + d] = FIRST + d;
+    }
+    w = dtp_cv_transpose(cv, dtp_cv_reshape(cv, w, FIRST + n, dims), perm);
+    memmove(dims + SPACE, dims + FIRST, sizeof *dims * (size_t)n);
     dims[1] = ic / groups;
-    for (int d = 0; d < n; ++d) dims[SPACE + d] = dims[MOST + d];
+    dims[0] = groups * oc;
     return dtp_cv_reshape(cv, w, SPACE + n, dims);
 }
 
-/* A convolution over the input with zeros between its elements. */
+/* Pads below zero, and more elements at the end than the operator of graphs adds, are zeros around x: so many of its places that
+ * the result is long enough, and what is too long is a pad. */
+static val_t *lengthened(cv_t *cv, val_t *x, window_t *w, int64_t *more) {
+    for (int d = 0; d < w->n && !cv->status; ++d) {
+        const int64_t s = w->strides[d], at_end = more[d] < s ? more[d] : 0,
+                      end = w->end[d] - more[d] + at_end;
+        const int64_t before = w->begin[d] < 0 ? (s - 1 - w->begin[d]) / s : 0,
+                      after = end < 0 ? (s - 1 - end) / s : 0;
+        if (before || after) x = dtp_cv_pad_axis(cv, x, SPACE + d, before, after, 0);
+        w->begin[d] += before * s;
+        w->end[d] = end + after * s;
+        more[d] = at_end;
+    }
+    return x;
+}
+
+/* Pads of dimension d that make the result `wanted` long; CV_RUNTIME: stride times as long as x, which no length decides. */
+static void split_pads(cv_t *cv, window_t *w, int d, int64_t more, int64_t wanted) {
+    const int64_t limit = INT32_MAX, s = w->strides[d], range = w->dilations[d] * (w->kernel[d] - 1) + 1;
+    int64_t all = range + more - s;
+    if (wanted != CV_RUNTIME) {
+        const int64_t in = dtp_cv_dim(cv, cv->in[0], SPACE + d);
+        if (wanted < 0 || wanted > limit || in > limit)
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'output_shape' is out of range");
+        all += s * in - wanted;
+    }
+    if (cv->status) return;
+    const int64_t half = all > 0 ? all / 2 : 0;
+    w->begin[d] = all <= 0 ? 0 : !strcmp(w->auto_pad, "same_upper") ? half : all - half;
+    w->end[d] = all - w->begin[d];
+}
+
 void dtp_onnx_conv_transpose(cv_t *cv) {
     window_t w;
     val_t *x = cv->in[0], *weights = cv->in[1];
-    int64_t count, outside[MOST];
-    const int64_t groups = dtp_cv_int(cv, "group", 1);
+    int64_t count, more[MOST], groups = dtp_cv_int(cv, "group", 1);
     if (weights->info.ndims != x->info.ndims)
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions, its weights %d", x->info.ndims,
                     weights->info.ndims);
     if (cv->status || !read_window(cv, weights->info.dims + SPACE, &w)) return;
-    read_list(cv, "output_padding", w.n, 0, outside);
+    read_list(cv, "output_padding", w.n, 0, more);
     const int64_t *shape = dtp_cv_attr_ints(cv, "output_shape", &count);
     if (!cv->status && count >= 0 && count != w.n && count != w.n + SPACE)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'output_shape' has %lld entries",
                     (long long)count);
-    if (!cv->status && (groups < 1 || weights->info.dims[0] % groups))
-        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld groups", (long long)groups);
     const bool is_same = !cv->status && !strncmp(w.auto_pad, "same", strlen("same"));
     for (int d = 0; d < w.n && !cv->status; ++d) {
-        const int64_t limit = INT32_MAX;
-        const int64_t in = dtp_cv_dim(cv, x, SPACE + d), k = dtp_cv_dim(cv, weights, SPACE + d);
-        const int64_t s = w.strides[d], l = w.dilations[d], o = outside[d];
-        if (!cv->status && (s < 1 || l < 1 || s > limit || l > limit || k < 1 || k > limit || o < 0 ||
-                            o > limit || in > limit || w.begin[d] < -limit || w.begin[d] > limit ||
-                            w.end[d] < -limit || w.end[d] > limit))
+        const int64_t limit = INT32_MAX, k = w.kernel[d] = dtp_cv_dim(cv, weights, SPACE + d);
+        if (!cv->status &&
+            (w.strides[d] < 1 || w.dilations[d] < 1 || w.strides[d] > limit || w.dilations[d] > limit ||
+             k < 1 || k > limit || more[d] < 0 || more[d] > limit || w.begin[d] < -limit ||
+             w.begin[d] > limit || w.end[d] < -limit || w.end[d] > limit))
             dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its window, strides or pads are out of range");
-        if (cv->status) return;
-        const int64_t range = l * (k - 1) + 1;
-        if (count >= 0 || is_same) {
-            const int64_t wanted = count >= 0 ? shape[count - w.n + d] : in * s;
-            if (wanted < 0 || (count >= 0 && wanted > limit))
-                dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'output_shape' is out of range");
-            if (cv->status) return;
-            const int64_t all = s * (in - 1) + o + range - wanted, half = all > 0 ? all / 2 : 0;
-            const bool upper = !strcmp(w.auto_pad, "same_upper");
-            w.begin[d] = all <= 0 ? 0 : upper ? half : all - half;
-            w.end[d] = all <= 0 ? all : all - w.begin[d];
-        }
-        x = spread(cv, x, SPACE + d, s, range - 1 - w.begin[d], range - 1 - w.end[d] + o);
-        w.strides[d] = 1;
-        w.begin[d] = w.end[d] = 0;
+        if (!cv->status && (count >= 0 || is_same))
+            split_pads(cv, &w, d, more[d], count >= 0 ? shape[count - w.n + d] : CV_RUNTIME);
     }
     w.auto_pad = "none";
-    val_t *in[] = {x, turned(cv, weights, w.n, groups), dtp_cv_given(cv, 2) ? cv->in[2] : NULL};
-    dtp_cv_set(cv, 0, cv->status ? NULL : convolution(dtp_cv_last(cv), &w, in[2] ? 3 : 2, in, groups));
+    val_t *in[] = {cv->status ? NULL : lengthened(cv, x, &w, more),
+                   cv->status ? NULL : with_outputs_first(cv, weights, w.n, groups),
+                   dtp_cv_given(cv, 2) ? cv->in[2] : NULL};
+    if (cv->status) return;
+    dnnl_tp_op_attr_t attr[WINDOW_ATTRS + 2];
+    window_attrs(&w, attr);
+    attr[WINDOW_ATTRS] = (dnnl_tp_op_attr_t){dnnl_tp_op_attr_groups, dnnl_tp_op_attr_s64, 1, &groups};
+    attr[WINDOW_ATTRS + 1] =
+        (dnnl_tp_op_attr_t){dnnl_tp_op_attr_output_padding, dnnl_tp_op_attr_s64, w.n, more};
+    dtp_cv_set(
+        cv, 0,
+        dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_conv_transpose, in[2] ? 3 : 2, in, WINDOW_ATTRS + 2, attr));
 }
 
 /* ---- Pooling --------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,10 @@
  *
  * src and weights of bf16, with an even number of channels, go to the kernels of bf16; all else is f32 to the kernels. src that is not
  * of that type with channels innermost and weights that are not packed (Ohwi16o, OhwI16o2i) are converted into scratch first. dst that
- * the kernels do not write where it lies, and post-operations that are not done in registers, take a last pass: sums go to scratch. */
+ * the kernels do not write where it lies, and post-operations that are not done in registers, take a last pass: sums go to scratch.
+ *
+ * Where the kernel is as long as the stride along the innermost dimension, the phases along it are one: to the kernels its places
+ * are channels of dst, which lie beside each other. So few channels fill the lanes of a register (widen). */
 #include "common/base/scalar.h"
 #include "cpu/convolution/direct.h"
 #include "cpu/deconvolution/deconvolution.h"
@@ -13,10 +16,12 @@
 enum { DIMS = DTP_DECONV_DIMS };
 
 typedef struct {
-    dtp_conv_direct_t base; /* what all phases share */
+    dtp_conv_direct_t base;        /* what all phases share */
+    dtp_deconvolution_desc_t wide; /* the problem, with phases as channels of dst where they are */
+    int64_t repeats;               /* of the bias, in scratch; 0: it is read where it lies */
     int64_t phase[DIMS], phases;
     bool converts_src, converts_wei, finishes;
-    size_t src_at, wei_at, dst_at; /* bytes into the shared scratch */
+    size_t src_at, wei_at, dst_at, bia_at; /* bytes into the shared scratch */
     dtp_program_t src, wei, dst;
 } plan_t;
 
@@ -59,7 +64,7 @@ int64_t dtp_deconv_phases(const dtp_deconvolution_desc_t *d, int64_t phase[DIMS]
 
 /* Phase number k, planned for pd; false: it has no elements. */
 static bool make_phase(dtp_conv_direct_t *p, const plan_t *plan, dtp_pd_t *pd, int64_t k) {
-    const dtp_deconvolution_desc_t *d = (const dtp_deconvolution_desc_t *)pd->op;
+    const dtp_deconvolution_desc_t *d = &plan->wide;
     *p = plan->base;
     for (int i = DIMS - 1; i >= 0; --i) {
         const int64_t r = k % plan->phase[i];
@@ -139,6 +144,46 @@ static bool finish(plan_t *plan, dtp_pd_t *pd, unsigned isa, const dtp_md_t *sum
     return dtp_program_post_ops(&plan->dst, pd, &d->dst, md) && dtp_program_cut(&plan->dst, pd, md, true);
 }
 
+/* Weights in whose memory the places along the innermost dimension and the channels of dst are one dimension. */
+static const char *const wide_layouts[] = {"bca", "cbda", "cdbea"};
+
+/* Can and should the phases along the innermost dimension be channels? All but the weights have a layout. */
+static bool is_wide(const dtp_deconvolution_desc_t *d, const dtp_pd_t *pd) {
+    const int last = d->nspatial - 1, w = d->dst.ndims - 1;
+    const dtp_window_t win = dtp_deconv_window(d, DIMS - 1);
+    const int64_t oc = d->dst.dims[1];
+    const bool fills = oc % DTP_UKR_PANEL == 0,
+               fits = win.kernel == win.stride && win.stride > 1 && win.step == 1;
+    if (fills || !fits || dtp_conv_grouped(d) || win.pad || d->padding_r[last] ||
+        win.in != win.out * win.stride)
+        return false;
+    if (d->dst.strides[1] != 1 || d->dst.strides[w] != oc) return false;
+    for (int i = 0; pd->attr && i < pd->attr->post_ops->len; ++i)
+        if (pd->attr->post_ops->entry[i].kind != dnnl_tp_eltwise) return false;
+    const bool any = dtp_md_is_any(&d->wei);
+    return (any || (dtp_md_is_plain(&d->wei) && d->wei.strides[0] == 1 && d->wei.strides[w] == oc)) &&
+           (dtp_md_is_zero(&d->bia) || d->bia.strides[0] == 1);
+}
+
+/* Kernel and stride along the innermost dimension become 1; the bias is repeated for so many places. */
+static dnnl_tp_status_t widen(plan_t *plan, dtp_deconvolution_desc_t *d) {
+    dtp_deconvolution_desc_t *wide = &plan->wide;
+    const int last = d->nspatial - 1, w = d->dst.ndims - 1;
+    const int64_t s = d->strides[last], oc = d->dst.dims[1];
+    const dtp_md_t wei = d->wei;
+    if (dtp_md_is_any(&wei))
+        DTP_TRY(dtp_md_init_layout(&d->wei, wei.ndims, wei.dims, wei.data_type, wide_layouts[last]));
+    *wide = *d;
+    plan->repeats = dtp_md_is_zero(&d->bia) ? 0 : s;
+    wide->strides[last] = 1;
+    wide->wei.dims[w] = wide->wei.padded_dims[w] = 1;
+    wide->wei.dims[0] = wide->wei.padded_dims[0] = s * oc;
+    wide->dst.dims[w] = wide->dst.padded_dims[w] = d->src.dims[w];
+    wide->dst.strides[w] = s * oc;
+    wide->dst.dims[1] = wide->dst.padded_dims[1] = s * oc;
+    return dnnl_tp_success;
+}
+
 static size_t room_of(const dtp_md_t *md) { return dtp_round_up_size(dtp_md_size(md), DTP_CACHE_LINE); }
 
 static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
@@ -160,26 +205,29 @@ static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
     DTP_DISPATCH(dtp_md_nelems(&d->src) > 0 && dtp_md_nelems(&d->dst) > 0, UNSUPPORTED_SHAPE);
     if (dtp_md_is_any(&d->src)) DTP_TRY(image_md(&d->src, &d->src, d->src.data_type));
     if (dtp_md_is_any(&d->dst)) DTP_TRY(image_md(&d->dst, &d->dst, d->dst.data_type));
-    dtp_md_t src, wei, dst; /* operands as the kernels see them */
-    DTP_TRY(packed_md(&wei, &d->wei, grouped, type));
-    if (dtp_md_is_any(&d->wei)) {
-        const dnnl_tp_data_type_t dt = d->wei.data_type;
-        d->wei = wei;
-        d->wei.data_type = dt;
-    }
     if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
     DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_md_is_plain(&d->bia), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
-    plan->phases = dtp_deconv_phases(d, plan->phase);
-    DTP_DISPATCH(plan->phases > 0, UNSUPPORTED_SHAPE);
+    dtp_md_t src, wei, dst; /* operands as the kernels see them */
     DTP_TRY(image_md(&src, &d->src, type));
     DTP_TRY(image_md(&dst, &d->dst, dnnl_tp_f32));
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, isa));
     plan->finishes = !(lies(&d->dst, dnnl_tp_f32) || (pairs && lies(&d->dst, dnnl_tp_bf16))) ||
                      !dtp_fused_init(&p->fused, &p->po, true, false) || p->fused.has_add ||
                      (p->fused.act && d->dst.data_type != dnnl_tp_f32);
+    plan->wide = *d;
+    if (!plan->finishes && is_wide(d, pd)) DTP_TRY(widen(plan, d));
+    dtp_deconvolution_desc_t *wide = &plan->wide;
+    DTP_TRY(packed_md(&wei, &wide->wei, grouped, type));
+    if (dtp_md_is_any(&wide->wei)) {
+        d->wei = wei;
+        d->wei.data_type = wide->wei.data_type;
+        wide->wei = d->wei;
+    }
+    plan->phases = dtp_deconv_phases(wide, plan->phase);
+    DTP_DISPATCH(plan->phases > 0, UNSUPPORTED_SHAPE);
     plan->converts_src = !lies(&d->src, type);
-    plan->converts_wei = !dtp_md_accepts(&wei, &d->wei);
+    plan->converts_wei = !dtp_md_accepts(&wei, &wide->wei);
     size_t shared = 0;
     if (plan->converts_src) {
         DTP_DISPATCH(convert(&plan->src, pd, isa, &src, &d->src), UNSUPPORTED_LAYOUT);
@@ -189,11 +237,11 @@ static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
         src = d->src;
     }
     if (plan->converts_wei) {
-        DTP_DISPATCH(convert(&plan->wei, pd, isa, &wei, &d->wei), UNSUPPORTED_LAYOUT);
+        DTP_DISPATCH(convert(&plan->wei, pd, isa, &wei, &wide->wei), UNSUPPORTED_LAYOUT);
         plan->wei_at = shared;
         shared += room_of(&wei);
     } else {
-        wei = d->wei;
+        wei = wide->wei;
     }
     if (plan->finishes) {
         DTP_DISPATCH(finish(plan, pd, isa, &dst), UNSUPPORTED_POST_OPS);
@@ -202,7 +250,7 @@ static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
         plan->dst_at = shared;
         shared += room_of(&dst);
     } else {
-        dst = d->dst;
+        dst = wide->dst;
     }
     p->vops = dtp_vops(isa);
     p->images = src.dims[0];
@@ -236,6 +284,11 @@ static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
         p->bia_0 = d->bia.offset0 * size;
         p->bia_c = d->bia.dims[0] == 1 ? size : d->bia.strides[0] * size;
         p->tiled = p->bia_c != size;
+        if (plan->repeats) {
+            p->bia_0 = 0;
+            plan->bia_at = shared;
+            shared += dtp_round_up_size((size_t)(p->oc * size), DTP_CACHE_LINE);
+        }
     }
     uint32_t types = 0;
     p->tiled = !dtp_fused_types(p->ukr, p->dst_dt, p->bia_dt, &types) || p->tiled;
@@ -270,6 +323,13 @@ static dnnl_tp_status_t phases_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
     if (plan->converts_wei) {
         char *const to[] = {ptr[DTP_CONV_WEI] = ctx->scratch + plan->wei_at, ctx->ptr[DTP_CONV_WEI]};
         dtp_program_run(&plan->wei, ctx->par, to, slots, pd->scratch_per_slot);
+    }
+    if (plan->repeats) {
+        const dtp_md_t *bia = &plan->wide.bia;
+        const size_t size = dtp_type_size(bia->data_type), bytes = (size_t)bia->dims[0] * size;
+        const char *from = (const char *)ctx->ptr[DTP_CONV_BIA] + (size_t)bia->offset0 * size;
+        char *to = ptr[DTP_CONV_BIA] = ctx->scratch + plan->bia_at;
+        for (int64_t i = 0; i < plan->repeats; ++i) memcpy(to + (size_t)i * bytes, from, bytes);
     }
     if (plan->finishes) ptr[DTP_CONV_DST] = ctx->scratch + plan->dst_at;
     dtp_exec_ctx_t inner = *ctx;

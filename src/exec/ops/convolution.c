@@ -1,22 +1,27 @@
-/* Convolutions over one to three spatial dimensions. The layout to compute in is channels innermost: src is read so, after a
- * copy if it lies otherwise and has more channels than a first layer, the result is left so, and constant weights are
- * laid out as the implementation likes. */
+/* Convolutions and transposed convolutions over one to three spatial dimensions. The layout to compute in is channels
+ * innermost: src is read so, after a copy if it lies otherwise and has more channels than a first layer, the result is left
+ * so, and constant weights are laid out as the implementation likes. */
 #include "exec/ops/ops.h"
 
-#include "common/problems/convolution.h"
+#include "common/problems/deconvolution.h"
 
-DTP_ATTR(groups, 50) /**< number of groups of channels, default 1 (s64) */
+DTP_ATTR(groups, 50)         /**< number of groups of channels, default 1 (s64) */
+DTP_ATTR(output_padding, 69) /**< elements that the result has more at the end, default 0 (s64 list) */
 
-static const dtp_op_field_t convolution_fields[] = {
-    DTP_OPTIONAL(dtp_window_attrs_t, strides, 0),          DTP_OPTIONAL(dtp_window_attrs_t, dilations, 0),
-    DTP_OPTIONAL(dtp_window_attrs_t, pads_begin, 0),       DTP_OPTIONAL(dtp_window_attrs_t, pads_end, 0),
-    DTP_WORD(dtp_window_attrs_t, auto_pad, dtp_auto_pads), DTP_OPTIONAL(dtp_window_attrs_t, groups, 1)};
+/* What both classes have, in this order. */
+#define CONVOLUTION_FIELDS                                                                              \
+    DTP_OPTIONAL(dtp_window_attrs_t, strides, 0), DTP_OPTIONAL(dtp_window_attrs_t, dilations, 0),       \
+        DTP_OPTIONAL(dtp_window_attrs_t, pads_begin, 0), DTP_OPTIONAL(dtp_window_attrs_t, pads_end, 0), \
+        DTP_WORD(dtp_window_attrs_t, auto_pad, dtp_auto_pads), DTP_OPTIONAL(dtp_window_attrs_t, groups, 1)
+static const dtp_op_field_t convolution_fields[] = {CONVOLUTION_FIELDS};
+static const dtp_op_field_t conv_transpose_fields[] = {CONVOLUTION_FIELDS,
+                                                       DTP_OPTIONAL(dtp_window_attrs_t, output_padding, 0)};
 
-static dnnl_tp_status_t convolution_infer(const dtp_infer_t *c) {
+/* All but the spatial dimensions. */
+static dnnl_tp_status_t infer_channels(const dtp_infer_t *c) {
     const dtp_window_attrs_t *a = c->attrs;
     const info_t *x = c->in[0], *w = c->in[1];
     char tx[DTP_SHAPE_TEXT], tw[DTP_SHAPE_TEXT];
-    dtp_slide_t slides[3];
     TYPE(dtp_is_float(x->data_type) && x->data_type == w->data_type, "src has type %s, weights %s",
          dnnl_tp_dt2str(x->data_type), dnnl_tp_dt2str(w->data_type));
     SHAPE(x->ndims >= 3 && x->ndims <= 5, "src %s has %d dimensions, 3..5 are allowed", dtp_info_text(x, tx),
@@ -36,7 +41,6 @@ static dnnl_tp_status_t convolution_infer(const dtp_infer_t *c) {
     c->out->data_type = x->data_type;
     c->out->dims[0] = x->dims[0];
     c->out->dims[1] = oc;
-    DTP_TRY(dtp_infer_windows(c, a, w->dims + 2, slides));
     if (c->nin < 3) return dnnl_tp_success;
     const info_t *b = c->in[2];
     TYPE(b->data_type == x->data_type, "bias has type %s, src %s", dnnl_tp_dt2str(b->data_type),
@@ -44,6 +48,17 @@ static dnnl_tp_status_t convolution_infer(const dtp_infer_t *c) {
     SHAPE(b->ndims == 1 && dtp_dims_fit(b->dims[0], oc), "bias %s does not fit the outputs of weights %s",
           dtp_info_text(b, tx), dtp_info_text(w, tw));
     return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t convolution_infer(const dtp_infer_t *c) {
+    dtp_slide_t slides[3];
+    DTP_TRY(infer_channels(c));
+    return dtp_infer_windows(c, c->attrs, c->in[1]->dims + 2, slides);
+}
+
+static dnnl_tp_status_t conv_transpose_infer(const dtp_infer_t *c) {
+    DTP_TRY(infer_channels(c));
+    return dtp_infer_spread(c, c->attrs, c->in[1]->dims + 2);
 }
 
 /* {O, I, kernel}, of groups {G, O / G, I, kernel}. */
@@ -83,25 +98,29 @@ static dnnl_tp_status_t pack(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t 
     return dtp_pack_mapped(l, s, DTP_CONV_BIA, DTP_PACK_MAPPED, affine, channels, bias, &d->bia);
 }
 
-static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+static dnnl_tp_status_t lower_as(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_primitive_kind_t kind) {
+    const bool transposed = kind == dnnl_tp_deconvolution;
     const dtp_window_attrs_t *a = n->attrs;
     const info_t *x = dtp_info(l, n->in[0]), *w = dtp_info(l, n->in[1]), *to = dtp_info(l, n->out[0]);
     const int bias = n->nin > 2 ? n->in[2] : -1;
     dtp_view_t src, wei, bia;
     dtp_step_t *s;
     bool is_last;
-    const bool first = x->data_type == dnnl_tp_f32 && a->groups == 1 && x->dims[1] <= DTP_CONV_FIRST_CHANNELS;
+    const bool first =
+        !transposed && x->data_type == dnnl_tp_f32 && a->groups == 1 && x->dims[1] <= DTP_CONV_FIRST_CHANNELS;
     DTP_TRY(dtp_view_pixels(l, n->in[0], &src, !first, &is_last));
     DTP_TRY(dtp_view_any(l, n->in[1], &wei));
     if (bias >= 0) DTP_TRY(dtp_view_dense(l, bias, &bia));
-    DTP_TRY(dtp_new_step(l, n, sizeof(dtp_convolution_desc_t), dnnl_tp_convolution, DTP_CONV_NARGS, &s));
+    DTP_TRY(dtp_new_step(l, n, sizeof(dtp_convolution_desc_t), kind, DTP_CONV_NARGS, &s));
     dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)s->op;
     d->prop = dnnl_tp_forward_inference;
-    d->alg = dnnl_tp_convolution_auto;
+    d->alg = transposed ? dnnl_tp_deconvolution_direct : dnnl_tp_convolution_auto;
     d->nspatial = x->ndims - 2;
     for (int i = 0; i < d->nspatial; ++i) {
         dtp_slide_t slide;
-        (void)dtp_slide(a, i, x->dims[2 + i], w->dims[2 + i], &slide); /* inference asked before */
+        /* Inference asked before. */
+        if (transposed) (void)dtp_spread(a, i, x->dims[2 + i], w->dims[2 + i], &slide);
+        else (void)dtp_slide(a, i, x->dims[2 + i], w->dims[2 + i], &slide);
         d->strides[i] = slide.stride;
         d->dilations[i] = slide.dilation;
         d->padding_l[i] = slide.pad_l;
@@ -125,13 +144,24 @@ static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
+static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    return lower_as(l, n, dnnl_tp_convolution);
+}
+static dnnl_tp_status_t conv_transpose_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    return lower_as(l, n, dnnl_tp_deconvolution);
+}
+
 /* By images. */
 static dtp_cut_t convolution_cut(const dtp_cut_arg_t *a) {
     return a->arg == DTP_CONV_SRC || a->arg == DTP_CONV_DST ? DTP_CUT_SLICED : DTP_CUT_WHOLE;
 }
 
+enum { CONVOLUTION_FLAGS = DTP_OP_CHANNELS_LAST | DTP_OP_PIXELS_APART | DTP_OP_PRODUCT | DTP_OP_OWN_TYPE };
 const dtp_op_class_t dtp_class_convolution =
-    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(convolution_fields),
-                 DTP_OP_CHANNELS_LAST | DTP_OP_PIXELS_APART | DTP_OP_PRODUCT | DTP_OP_OWN_TYPE,
+    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(convolution_fields), CONVOLUTION_FLAGS,
                  1 << 1 /* the weights */, 1 | 1 << 1, dtp_one_result, convolution_infer, DTP_NO_VALUES,
                  convolution_lower, convolution_cut, DTP_NO_POST);
+const dtp_op_class_t dtp_class_conv_transpose =
+    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(conv_transpose_fields), CONVOLUTION_FLAGS,
+                 1 << 1 /* the weights */, 1 | 1 << 1, dtp_one_result, conv_transpose_infer, DTP_NO_VALUES,
+                 conv_transpose_lower, convolution_cut, DTP_NO_POST);

@@ -104,7 +104,7 @@ static inline bool dtp_packable(const dtp_lower_t *l, const dtp_ir_node_t *n, in
 /* windows.c: convolution and pooling; each has some of these attributes. */
 typedef struct {
     dtp_op_attrs_t base;
-    dtp_list_t strides, dilations, pads_begin, pads_end, kernel;
+    dtp_list_t strides, dilations, pads_begin, pads_end, kernel, output_padding;
     dtp_word_t auto_pad, rounding_type;
     bool exclude_pad;
     int64_t groups;
@@ -121,6 +121,11 @@ bool dtp_slide(const dtp_window_attrs_t *attrs, int s, int64_t in, int64_t kerne
  * kernel: by dimension, DNNL_TP_RUNTIME_DIM_VAL: unknown. */
 dnnl_tp_status_t dtp_infer_windows(const dtp_infer_t *c, const dtp_window_attrs_t *attrs,
                                    const int64_t *kernel, dtp_slide_t *slides);
+/* The same for a transposed convolution: the window slides over the result, `in` counts its places,
+ * and `out` is that of the result. */
+bool dtp_spread(const dtp_window_attrs_t *attrs, int s, int64_t in, int64_t kernel, dtp_slide_t *slide);
+dnnl_tp_status_t dtp_infer_spread(const dtp_infer_t *c, const dtp_window_attrs_t *attrs,
+                                  const int64_t *kernel);
 
 /* attention.c: attention and pool_normalize. Mask and offsets of sequences, and the arguments of
  * steps that read them. */

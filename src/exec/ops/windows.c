@@ -51,20 +51,61 @@ static dnnl_tp_status_t check_list(const dtp_infer_t *c, const char *name, const
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_infer_windows(const dtp_infer_t *c, const dtp_window_attrs_t *a, const int64_t *kernel,
-                                   dtp_slide_t *slides) {
+bool dtp_spread(const dtp_window_attrs_t *a, int s, int64_t in, int64_t kernel, dtp_slide_t *w) {
+    const int64_t most = INT64_MAX / 8, more = element(&a->output_padding, s, 0);
+    dtp_window_attrs_t no_pads = *a;
+    no_pads.auto_pad.at = PAD_VALID;
+    if (!dtp_slide(&no_pads, s, in, kernel, w) || more >= most) return false;
+    w->out = DNNL_TP_RUNTIME_DIM_VAL;
+    if (kernel == DNNL_TP_RUNTIME_DIM_VAL) return true;
+    const int64_t range = (kernel - 1) * (w->dilation + 1) + 1;
+    if (a->auto_pad.at == PAD_NONE) {
+        w->pad_l = element(&a->pads_begin, s, 0);
+        w->pad_r = element(&a->pads_end, s, 0);
+        if (w->pad_l >= most || w->pad_r >= most) return false;
+    } else if (a->auto_pad.at != PAD_VALID) { /* in * stride elements; fewer if a kernel is short */
+        const int64_t all = dtp_max64(range + more - w->stride, 0);
+        w->pad_l = a->auto_pad.at == PAD_SAME_UPPER ? all / 2 : all - all / 2;
+        w->pad_r = all - w->pad_l;
+    }
+    if (in == DNNL_TP_RUNTIME_DIM_VAL) return true;
+    int64_t last;
+    if (__builtin_mul_overflow(dtp_max64(in - 1, 0), w->stride, &last) || last >= most) return false;
+    w->out = in ? dtp_max64(last + range + more - w->pad_l - w->pad_r, 0) : 0;
+    return true;
+}
+
+typedef bool slide_fn_t(const dtp_window_attrs_t *a, int s, int64_t in, int64_t kernel, dtp_slide_t *w);
+static dnnl_tp_status_t infer(const dtp_infer_t *c, const dtp_window_attrs_t *a, const int64_t *kernel,
+                              slide_fn_t *slide, dtp_slide_t *slides) {
     const info_t *x = c->in[0];
     const int n = x->ndims - 2;
     DTP_TRY(check_list(c, "strides", &a->strides, n, 1));
     DTP_TRY(check_list(c, "dilations", &a->dilations, n, 1));
     DTP_TRY(check_list(c, "pads_begin", &a->pads_begin, n, 0));
     DTP_TRY(check_list(c, "pads_end", &a->pads_end, n, 0));
+    DTP_TRY(check_list(c, "output_padding", &a->output_padding, n, 0));
     for (int s = 0; s < n; ++s) {
         SHAPE(kernel[s] == DNNL_TP_RUNTIME_DIM_VAL || kernel[s] >= 1,
               "the window has %lld elements along spatial dimension %d", (long long)kernel[s], s);
-        ATTR(dtp_slide(a, s, x->dims[2 + s], kernel[s], &slides[s]),
+        ATTR(slide(a, s, x->dims[2 + s], kernel[s], &slides[s]),
              "window, stride, dilation or padding of spatial dimension %d is too large", s);
         c->out->dims[2 + s] = slides[s].out;
     }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_infer_windows(const dtp_infer_t *c, const dtp_window_attrs_t *a, const int64_t *kernel,
+                                   dtp_slide_t *slides) {
+    return infer(c, a, kernel, dtp_slide, slides);
+}
+
+dnnl_tp_status_t dtp_infer_spread(const dtp_infer_t *c, const dtp_window_attrs_t *a, const int64_t *kernel) {
+    dtp_slide_t slides[3];
+    DTP_TRY(infer(c, a, kernel, dtp_spread, slides));
+    for (int s = 0; s < (int)a->output_padding.n; ++s)
+        ATTR(a->output_padding.at[s] < element(&a->strides, s, 1),
+             "output_padding has %lld, which is not below the stride of spatial dimension %d",
+             (long long)a->output_padding.at[s], s);
     return dnnl_tp_success;
 }

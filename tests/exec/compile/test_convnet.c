@@ -101,6 +101,30 @@ static void test_maps(void **state) {
     finish(m, 6, expected, COUNT(expected));
 }
 
+/* Behind a transposed convolution, too: of channels that do not fill a register. */
+static void test_maps_transposed(void **state) {
+    (void)state;
+    static const int64_t two[2] = {2, 2};
+    for (int64_t n = 1; n < 3; ++n) {
+        mirror_t *m = net_begin(5);
+        int x = net_conv(m, net_image(m, n, 3, 7), 3, 12, 3, 1, true);
+        for (int i = 0; i < 3; ++i) {
+            static const int64_t sizes[3][4] = {{20, 12, 2, 2}, {1, 20, 2, 2}, {6, 1, 3, 3}};
+            const dnnl_tp_op_attr_t attr = mirror_s64(dnnl_tp_op_attr_strides, 2, two);
+            const int in[2] = {x, mirror_constant(m, 4, sizes[i], .3)};
+            x = mirror_op(m, dnnl_tp_op_conv_transpose, "up", 2, in, 1, &attr);
+            x = net_binary(m, dnnl_tp_op_add, x, net_per_channel(m, 3, sizes[i][0]));
+            x = net_relu(m, net_norm(m, x, sizes[i][0]));
+        }
+        mirror_output(m, net_average(m, x, true));
+        static const expected_t expected[] = {{dnnl_tp_reorder, 0},
+                                              {dnnl_tp_convolution, 1},
+                                              {dnnl_tp_deconvolution, 3},
+                                              {dnnl_tp_reduction, 1}};
+        finish(m, 5, expected, COUNT(expected));
+    }
+}
+
 /* A constant minus what a convolution gives is not what it gives minus the constant. */
 static void test_reversed(void **state) {
     (void)state;
@@ -441,23 +465,15 @@ static void test_winograd(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_reversed),
-        cmocka_unit_test(test_no_map),
-        cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_joins),
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_joins_along_every_axis),
-        cmocka_unit_test(test_axis_of_one),
-        cmocka_unit_test(test_copied_joins),
-        cmocka_unit_test(test_shuffle),
-        cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_winograd),
-        cmocka_unit_test(test_maps_in_front),
-        cmocka_unit_test(test_flatten),
-        cmocka_unit_test(test_flatten_beside),
+        cmocka_unit_test(test_chain),           cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_maps_transposed), cmocka_unit_test(test_reversed),
+        cmocka_unit_test(test_no_map),          cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_edges),           cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_random),          cmocka_unit_test(test_joins_along_every_axis),
+        cmocka_unit_test(test_axis_of_one),     cmocka_unit_test(test_copied_joins),
+        cmocka_unit_test(test_shuffle),         cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_winograd),        cmocka_unit_test(test_maps_in_front),
+        cmocka_unit_test(test_flatten),         cmocka_unit_test(test_flatten_beside),
         cmocka_unit_test(test_excite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,47 @@ static int convolution(mirror_t *m, int x, const channels_t *c, const windows_t 
     return mirror_op(m, dnnl_tp_op_convolution, "conv", form & 2 ? 3 : 2, in, a.n, a.attr);
 }
 
+static const windows_t spreads[] = {
+    {2, {9, 7}, {3, 3}, NOT, NOT, {1, 1}, {1, 1}, NULL, NULL},
+    {2, {5, 4}, {2, 2}, {2, 2}, NOT, NOT, NOT, NULL, NULL},
+    {2, {3, 5}, {2, 3}, {2, 3}, NOT, NOT, NOT, "valid", NULL},
+    {2, {3, 5}, {5, 4}, {1, 4}, {2, 1}, {3, 0}, {1, 0}, NULL, NULL},
+    {2, {4, 6}, {3, 3}, {2, 2}, NOT, {1, 1}, {1, 1}, NULL, NULL},
+    {2, {4, 6}, {3, 4}, {3, 2}, {2, 1}, {1, 2}, {0, 1}, NULL, NULL},
+    {2, {5, 6}, {4, 1}, {2, 3}, NOT, NOT, NOT, "same_upper", NULL},
+    {2, {5, 6}, {4, 3}, {3, 2}, {1, 2}, NOT, NOT, "same_lower", NULL},
+    {2, {4, 3}, {2, 2}, {2, 2}, {3, 1}, NOT, {0, 2}, NULL, NULL},
+    {1, {9}, {16}, {8}, NOT, {4}, {4}, NULL, NULL},
+    {1, {7}, {4}, {4}, NOT, NOT, NOT, NULL, NULL},
+    {3, {2, 3, 4}, {2, 3, 2}, {2, 1, 2}, NOT, {0, 1, 0}, {0, 1, 0}, NULL, NULL},
+    {2, {1, 1}, {3, 3}, {2, 2}, NOT, {1, 1}, {1, 1}, NULL, NULL},
+};
+enum { NSPREADS = (int)(sizeof spreads / sizeof *spreads) };
+
+/* form: as above, and bit 3: one element more at the end where the stride is above 1. */
+static int conv_transpose(mirror_t *m, int x, const channels_t *c, const windows_t *w, unsigned form) {
+    attrs_t a = attrs_of(w);
+    int64_t more[3];
+    for (int s = 0; s < w->ns; ++s) more[s] = (form & 8) && w->strides[s] > 1;
+    if (form & 8) add_list(&a, dnnl_tp_op_attr_output_padding, w->ns, more);
+    if (c->groups > 1) add(&a, mirror_s64(dnnl_tp_op_attr_groups, 1, &c->groups));
+    int in[3] = {x, weights(m, c, w, form & 1), form & 2 ? mirror_constant(m, 1, &c->oc, .5) : -1};
+    return mirror_op(m, dnnl_tp_op_conv_transpose, "up", form & 2 ? 3 : 2, in, a.n, a.attr);
+}
+
+static void test_conv_transpose(void **state) {
+    (void)state;
+    for (int i = 0; i < NSPREADS; ++i)
+        for (int k = 0; k < NCHANNELS; ++k) {
+            const unsigned form = (unsigned)(i + 3 * k) % 16;
+            mirror_t *m = fresh((uint64_t)(i * 10 + k));
+            m->runtime_dims = form >> 2 & 1;
+            print_message("spread %d, channels %d, form %u\n", i, k, form);
+            finish(m, conv_transpose(m, image(m, channels[k].n, channels[k].ic, &spreads[i]), &channels[k],
+                                     &spreads[i], form));
+        }
+}
+
 static void test_convolution(void **state) {
     (void)state;
     for (int i = 0; i < NWINDOWS; ++i)
@@ -302,6 +343,13 @@ static void test_refusals(void **state) {
             "pads_end has -1");
     refused(op, conv, 2, fits, four_d, WITH(mirror_s64(dnnl_tp_op_attr_dilations, 2, huge)), "too large");
     refused(op, conv, 2, fits, four_d, WITH(mirror_s64(dnnl_tp_op_attr_pads_end, 2, huge)), "too large");
+    refused(op, dnnl_tp_op_conv_transpose, 2, fits, four_d,
+            WITH2(mirror_s64(dnnl_tp_op_attr_strides, 2, two),
+                  mirror_s64(dnnl_tp_op_attr_output_padding, 2, two)),
+            "output_padding has 2");
+    refused(op, dnnl_tp_op_conv_transpose, 2, fits, four_d,
+            WITH(mirror_s64(dnnl_tp_op_attr_strides, 2, huge)), "too large");
+    refused(shape, dnnl_tp_op_conv_transpose, 2, other, four_d, &plain, "has other channels");
     refused(op, avg, 1, fits, four_d, WITH(mirror_s64(dnnl_tp_op_attr_kernel, 1, one)),
             "kernel has 1 elements");
     refused(op, avg, 1, fits, four_d, WITH(mirror_s64(dnnl_tp_op_attr_kernel, 2, most)), "more than");
@@ -345,11 +393,9 @@ static void test_local_response_norm(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_convolution),
-        cmocka_unit_test(test_around),
-        cmocka_unit_test(test_pooling),
-        cmocka_unit_test(test_batch_norm),
-        cmocka_unit_test(test_local_response_norm),
+        cmocka_unit_test(test_convolution), cmocka_unit_test(test_conv_transpose),
+        cmocka_unit_test(test_around),      cmocka_unit_test(test_pooling),
+        cmocka_unit_test(test_batch_norm),  cmocka_unit_test(test_local_response_norm),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

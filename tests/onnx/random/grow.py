@@ -231,6 +231,17 @@ class Grower:
         turned = self.r.random() < .2
         w = (c, out // group, *kernel) if turned else (out, c // group, *kernel)
         ins = [v, self.held(self.data(w, a.dtype, True))] + [self.held(self.data((out,), a.dtype))] * (self.r.random() < .6)
+        if turned:
+            at["strides"] = [self.pick([1, 2, k]) for k in kernel]
+            at["output_padding"] = [int(self.r.integers(0, q)) for q in at["strides"]]
+            ways = [{}, {}, {"auto_pad": "VALID"}]
+            spare = [q * (k - 1) + 1 + m - by for k, q, m, by in
+                     zip(kernel, at["dilations"], at["output_padding"], at["strides"])]
+            if min(spare) >= 0:  # ONNX Runtime's result is too short else
+                ways += [{"auto_pad": "SAME_UPPER"}, {"auto_pad": "SAME_LOWER"}]
+            at |= self.pick(ways)
+            if "auto_pad" in at:
+                del at["pads"]
         y = self.node("ConvTranspose" if turned else "Conv", ins, **at)
         if y and self.r.random() < .5:  # something that joins the convolution's result
             q = self.values[y[0]]

@@ -5,14 +5,18 @@
 #include "exec/compile/lowering/lower.h"
 #include "exec/ops/attrs.h"
 
+/* With channels in the second dimension, and weights of its own for each: convolution, conv_transpose. */
+static bool is_convolution(const dtp_ir_node_t *p) { return p->row->cls->flags & DTP_OP_CHANNELS_LAST; }
+
 static bool is_elementwise(const dtp_ir_node_t *p) {
     return p->row->kind == dnnl_tp_op_multiply || p->row->kind == dnnl_tp_op_add;
 }
 
 /* The operator that makes v and may still grow, or NULL. */
 static dtp_ir_node_t *growable(const dtp_ir_t *ir, int v) {
-    static const int kinds[] = {dnnl_tp_op_matmul, dnnl_tp_op_convolution, dnnl_tp_op_batch_norm_inference,
-                                dnnl_tp_op_multiply, dnnl_tp_op_add};
+    static const int kinds[] = {dnnl_tp_op_matmul,         dnnl_tp_op_convolution,
+                                dnnl_tp_op_conv_transpose, dnnl_tp_op_batch_norm_inference,
+                                dnnl_tp_op_multiply,       dnnl_tp_op_add};
     dtp_ir_node_t *p = NULL;
     for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds) && !p; ++i) p = dtp_ir_producer(ir, v, kinds[i]);
     if (!p || !dtp_ir_single(ir, v) || p->npost == DTP_IR_MAX_POST) return NULL;
@@ -48,7 +52,7 @@ static bool takes_map(const dtp_ir_t *ir, const dtp_ir_node_t *p) {
             if (!is_parameter(ir, p->in[i])) return false;
         return p->naffine + 1 < DTP_IR_MAX_AFFINE; /* its own map is the first */
     }
-    if (p->row->kind != dnnl_tp_op_convolution) return false;
+    if (!is_convolution(p)) return false;
     const bool has_bias = p->nin > 2 && p->in[2] >= 0;
     return is_parameter(ir, p->in[1]) && dtp_info_nelems(ir->values[p->in[1]].info) > 0 &&
            (!has_bias || is_parameter(ir, p->in[2]));
@@ -103,7 +107,7 @@ static bool is_bias(const dtp_ir_t *ir, const dtp_ir_node_t *p, const dtp_ir_pos
     if (!post->adds || p->npost || p->naffine || p->nin > 2) return false;
     if (p->row->kind == dnnl_tp_op_matmul)
         return post->spread == DTP_SPREAD_ROW && ir->values[p->in[1]].info->ndims > 1;
-    return p->row->kind == dnnl_tp_op_convolution && post->spread == DTP_SPREAD_CHANNEL &&
+    return is_convolution(p) && post->spread == DTP_SPREAD_CHANNEL &&
            ir->values[post->value].info->data_type == ir->values[p->in[0]].info->data_type;
 }
 
@@ -114,7 +118,7 @@ static bool suits(const dtp_ir_node_t *p, const dtp_ir_post_t *post) {
     const bool is_same = post->spread == DTP_SPREAD_SAME && p->npost < MOST_OPERANDS;
     if (is_elementwise(p)) return !post->is_binary || is_same;
     if (p->row->kind == dnnl_tp_op_matmul) return !post->is_binary || post->spread != DTP_SPREAD_CHANNEL;
-    if (p->row->kind == dnnl_tp_op_convolution) return !post->is_binary || post->spread != DTP_SPREAD_ROW;
+    if (is_convolution(p)) return !post->is_binary || post->spread != DTP_SPREAD_ROW;
     return !post->is_binary;
 }
 

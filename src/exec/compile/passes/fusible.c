@@ -54,7 +54,8 @@ static dnnl_tp_status_t make_problem(int kind, dnnl_tp_data_type_t type, bool bi
         p->base.kind = dnnl_tp_matmul;
         p->product.src = p->product.wei = p->product.dst = *dst;
         if (bias) p->product.bia = row;
-    } else if (kind != dnnl_tp_op_convolution) { /* batch_norm_inference, multiply, add */
+    } else if (kind != dnnl_tp_op_convolution &&
+               kind != dnnl_tp_op_conv_transpose) { /* batch_norm_inference, multiply, add */
         *size = sizeof p->binary;
         p->base.kind = dnnl_tp_binary;
         p->binary.alg = dnnl_tp_binary_mul;
@@ -63,9 +64,10 @@ static dnnl_tp_status_t make_problem(int kind, dnnl_tp_data_type_t type, bool bi
     } else {
         dtp_convolution_desc_t *d = &p->convolution;
         *size = sizeof *d;
-        d->base.kind = dnnl_tp_convolution;
+        const bool transposed = kind == dnnl_tp_op_conv_transpose;
+        d->base.kind = transposed ? dnnl_tp_deconvolution : dnnl_tp_convolution;
         d->prop = dnnl_tp_forward_inference;
-        d->alg = dnnl_tp_convolution_direct;
+        d->alg = transposed ? dnnl_tp_deconvolution_direct : dnnl_tp_convolution_direct;
         d->nspatial = 2;
         d->strides[0] = d->strides[1] = 1;
         DTP_TRY(dtp_md_init_layout(dst, 4, image, type, "acdb"));
@@ -116,7 +118,11 @@ static dnnl_tp_status_t keep(_Atomic uint32_t *at, uint32_t question, dnnl_tp_st
 }
 enum { ABOUT_BIAS, ABOUT_ATTENTION }; /* or the number of a function */
 enum { FUNCTION_BITS = 20, ABOUT_BITS = 24 };
-enum { ABOUT_CONVOLUTION = 1 << FUNCTION_BITS, ABOUT_CHANNELS = 2 << FUNCTION_BITS }; /* not of a product */
+enum {
+    ABOUT_CONVOLUTION = 1 << FUNCTION_BITS,
+    ABOUT_TRANSPOSED = 2 << FUNCTION_BITS,
+    ABOUT_CHANNELS = 3 << FUNCTION_BITS
+}; /* not of a product */
 static uint32_t question_of(dnnl_tp_data_type_t type, int about) {
     return (uint32_t)type << ABOUT_BITS | (uint32_t)about; /* not 0: no type is */
 }
@@ -126,9 +132,10 @@ static _Atomic uint32_t *place_of(const dtp_ir_t *ir, uint32_t question) {
 
 dnnl_tp_status_t dtp_can_fuse(const dtp_ir_t *ir, int kind, dnnl_tp_data_type_t type,
                               const dtp_ir_post_t *post, bool bias, bool *yes) {
-    const int of = kind == dnnl_tp_op_matmul        ? 0
-                   : kind == dnnl_tp_op_convolution ? ABOUT_CONVOLUTION
-                                                    : ABOUT_CHANNELS;
+    const int of = kind == dnnl_tp_op_matmul           ? 0
+                   : kind == dnnl_tp_op_convolution    ? ABOUT_CONVOLUTION
+                   : kind == dnnl_tp_op_conv_transpose ? ABOUT_TRANSPOSED
+                                                       : ABOUT_CHANNELS;
     const uint32_t question = question_of(type, of | (bias ? ABOUT_BIAS : (int)post->alg));
     _Atomic uint32_t *at = place_of(ir, question);
     if (answered(at, question, yes)) return dnnl_tp_success;
