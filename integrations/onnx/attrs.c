@@ -109,6 +109,12 @@ void dtp_cv_all_read(cv_t *cv) {
                         cv->node->attribute[i]->name ? cv->node->attribute[i]->name : "");
 }
 
+const ProtobufCBinaryData *dtp_cv_attr_texts(cv_t *cv, const char *name, int64_t *n) {
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+    *n = a ? (int64_t)a->n_strings : -1;
+    return a ? a->strings : NULL;
+}
+
 const char *dtp_cv_text(cv_t *cv, const char *name, int i) {
     const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
     if (!a || (size_t)i >= a->n_strings) return NULL;

@@ -18,6 +18,8 @@ dnnl_tp_data_type_t dtp_cv_type(cv_t *cv, const char *name, int standard);
 bool dtp_cv_word(cv_t *cv, const char *name, const char *value, const char *word);
 /* The text of an attribute; NULL: it is absent. */
 const char *dtp_cv_attr_text(cv_t *cv, const char *name);
+/* The texts of a list, which are not terminated; *n: their number; -1 = the attribute is absent. */
+const ProtobufCBinaryData *dtp_cv_attr_texts(cv_t *cv, const char *name, int64_t *n);
 /* Text i of a list; NULL: the list is shorter. */
 const char *dtp_cv_text(cv_t *cv, const char *name, int i);
 /* The tensor of an attribute; NULL: it is absent. */

@@ -5,7 +5,7 @@
 
 #include "support/upload.h"
 
-enum { MOST_IN = 5, FILLED = 0x5a };
+enum { MOST_IN = 7, FILLED = 0x5a };
 
 bool test_graph_on(const place_t *at, dnnl_tp_op_kind_t kind, int nattr, const dnnl_tp_op_attr_t *attr,
                    int nin, const test_tensor_t *in, unsigned constants, void *out, size_t bytes) {

@@ -7,7 +7,7 @@
 #include "support/traps.h"
 #include "support/upload.h"
 
-enum { MOST_IN = 3, FILLED = 0x5a };
+enum { MOST_IN = 7, FILLED = 0x5a };
 
 dnnl_tp_status_t test_one_op(dnnl_tp_op_kind_t kind, int nattr, const dnnl_tp_op_attr_t *attr, int nin,
                              const test_tensor_t *in, void *out, size_t bytes, int threads) {

@@ -13,6 +13,7 @@
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
 #include "common/problems/graph/pointwise.h"
+#include "common/problems/graph/tree_ensemble.h"
 #include "exec/ops/ops.h"
 
 enum { MOST_SIDE = 9, ELEMS = MOST_SIDE * MOST_SIDE, MOST = 8, MOST_ATTRS = 10 };
@@ -114,7 +115,26 @@ static bool is_shape(const dtp_op_row_t *row, int input) {
 }
 static int64_t shape[2] = {0, -1};
 
+/* A tree of one comparison and two leaves: the tables behind x. */
+static const struct {
+    dnnl_tp_data_type_t type;
+    int ndims;
+    int64_t dims[2];
+    const void *data;
+} tables[] = {
+    [DTP_TREES_NODES] = {dnnl_tp_s32, 2, {3, 2}, (const int32_t[]){0, 1, 0, 0, 0, 1}},
+    [DTP_TREES_ROOTS] = {dnnl_tp_s32, 2, {1, 2}, (const int32_t[]){0, 1}},
+    [DTP_TREES_LEAVES] = {dnnl_tp_s32, 1, {4}, (const int32_t[]){0, 0, 1, 2}},
+    [DTP_TREES_TARGETS] = {dnnl_tp_s32, 1, {2}, (const int32_t[]){0, 0}},
+    [DTP_TREES_SPLITS] = {dnnl_tp_f32, 1, {3}, (const float[]){.5f, NAN, NAN}},
+    [DTP_TREES_WEIGHTS] = {dnnl_tp_f32, 1, {2}, (const float[]){.25f, .75f}},
+};
+static bool is_table(const dtp_op_row_t *row, int input) {
+    return row->cls == &dtp_class_tree_ensemble && input != DTP_TREES_SRC;
+}
+
 static const void *data_of(const dtp_op_row_t *row, int input) {
+    if (is_table(row, input)) return tables[input].data;
     if (is_truth(row, input)) return truths[input];
     if (is_integral(row) && input == 0) return wholes;
     return is_ids(row, input) || is_integral(row) ? (const void *)ids : floats[input];
@@ -122,6 +142,10 @@ static const void *data_of(const dtp_op_row_t *row, int input) {
 
 /* Shapes that are not {rows, cols}. */
 static int dims_of(const dtp_op_row_t *row, int input, dnnl_tp_dims_t dims) {
+    if (is_table(row, input)) {
+        memcpy(dims, tables[input].dims, sizeof tables[input].dims);
+        return tables[input].ndims;
+    }
     const bool is_list = is_ids(row, input) && !is_elements(row) && !is_coordinates(row);
     const bool is_row = is_list || (row->kind == dnnl_tp_op_bias_add && input == 1) ||
                         (row->cls == &dtp_class_batch_norm && input > 0);
@@ -149,9 +173,10 @@ static void add_inputs(dnnl_tp_graph_t g, const sample_t *s, bool constants, dnn
                                             DNNL_TP_CONSTANT_COPY, NULL, NULL));
             continue;
         }
-        const dnnl_tp_data_type_t dt = is_ids(s->row, i) || is_integral(s->row) ? dnnl_tp_s32
-                                       : is_truth(s->row, i)                    ? dnnl_tp_boolean
-                                                                                : dnnl_tp_f32;
+        const dnnl_tp_data_type_t dt = is_table(s->row, i)                        ? tables[i].type
+                                       : is_ids(s->row, i) || is_integral(s->row) ? dnnl_tp_s32
+                                       : is_truth(s->row, i)                      ? dnnl_tp_boolean
+                                                                                  : dnnl_tp_f32;
         dnnl_tp_dims_t dims;
         const int ndims = dims_of(s->row, i, dims);
         const void *data = data_of(s->row, i);
