@@ -260,9 +260,12 @@ static int check_fixed(const door_t *d, const frame_t *f) {
             const long long wanted = PyLong_AsLongLong(size);
             if (PyErr_Occurred()) return -1;
             if (k >= 0 && k < a->nd && a->shape[k] == wanted) continue;
-            PyErr_Format(PyExc_ValueError,
-                         "input '%U': the size of axis %ld is not %lld, to which dims fixed it",
-                         d->in[i].name, k, wanted);
+            PyObject *text =
+                PyUnicode_FromFormat("input '%U': the size of axis %ld is not %lld, to which dims fixed it",
+                                     d->in[i].name, k, wanted);
+            Py_XDECREF(text ? PyObject_CallFunction(d->fail, "iO", (int)dnnl_tp_invalid_arguments, text)
+                            : NULL);
+            Py_XDECREF(text);
             return -1;
         }
     }

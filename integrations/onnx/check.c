@@ -251,7 +251,18 @@ static dnnl_tp_status_t refuse(const list_t *l) {
     return dtp_onnx_fail(l->at[0].status, "%s", all);
 }
 
-dnnl_tp_status_t dtp_onnx_check(const_dnnl_tp_onnx_model_t m) {
+static void report(const list_t *l, const dnnl_tp_onnx_open_opts_t *opts) {
+    for (int i = 0; opts->report && i < l->n; ++i) {
+        const problem_t *p = &l->at[i];
+        char kind[16];
+        (void)snprintf(kind, sizeof kind, "%.*s", (int)strlen(p->kind) - 1, p->kind);
+        const dnnl_tp_onnx_problem_t told = {p->status, kind,    p->name, p->op ? p->op : p->type,
+                                             p->why,    p->count};
+        opts->report(opts->report_ctx, &told);
+    }
+}
+
+dnnl_tp_status_t dtp_onnx_check(const_dnnl_tp_onnx_model_t m, const dnnl_tp_onnx_open_opts_t *opts) {
     check_t c = {.model = m, .nodes_left = NODES};
     dtp_import_memory_init(&c.memory);
     dtp_onnx_names_init(&c.functions, &c.memory, 1);
@@ -260,6 +271,7 @@ dnnl_tp_status_t dtp_onnx_check(const_dnnl_tp_onnx_model_t m) {
     c.lacks_memory = !l;
     if (l) of_inputs(&c, l, m->proto->graph);
     if (!c.lacks_memory) of_graph(&c, l, &around, m->proto->graph);
+    if (!c.lacks_memory) report(l, opts);
     const dnnl_tp_status_t status = c.lacks_memory ? dnnl_tp_out_of_memory
                                     : l->n         ? refuse(l)
                                                    : dnnl_tp_success;

@@ -9,7 +9,8 @@
 const row_t *dtp_onnx_row_of(size_t nimports, opset_proto_t *const *imports, const node_proto_t *node,
                              int *since, dnnl_tp_status_t *status, char why[DTP_ONNX_NAME]);
 /* Refuses the model if it has inputs, initializers or nodes that every graph of it needs and that
- * this build cannot serve. The text names all of them, as far as it has room. */
-dnnl_tp_status_t dtp_onnx_check(const_dnnl_tp_onnx_model_t m);
+ * this build cannot serve. The text names all of them, as far as it has room; opts->report gets
+ * them one by one. */
+dnnl_tp_status_t dtp_onnx_check(const_dnnl_tp_onnx_model_t m, const dnnl_tp_onnx_open_opts_t *opts);
 
 #endif

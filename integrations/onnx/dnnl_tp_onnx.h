@@ -19,7 +19,20 @@ extern "C" {
 typedef struct dnnl_tp_onnx_model *dnnl_tp_onnx_model_t;             /**< An open model. */
 typedef const struct dnnl_tp_onnx_model *const_dnnl_tp_onnx_model_t; /**< Borrowed model. */
 
-/** Options for reading a model; zeroed members mean defaults. */
+/** Things of a model that can never run, with one cause; the texts live during the call. */
+typedef struct {
+    dnnl_tp_status_t status; /**< What the open returns if this is the first problem. */
+    /** "node", "node of" (it has no name, so name is that of its first result), "input" or
+     * "initializer". */
+    const char *kind;
+    const char *name; /**< Name of the first of these things. */
+    const char *op;   /**< Its operator, or the name of its type; NULL = neither is known. */
+    const char *why;  /**< The cause. */
+    int count;        /**< Number of these things, 1 or more. */
+} dnnl_tp_onnx_problem_t;
+
+/** Options for reading a model; zeroed members mean defaults. The structs of older headers, which
+ * end with max_bytes, are accepted. */
 typedef struct {
     size_t struct_size; /**< sizeof(dnnl_tp_onnx_open_opts_t) */
     /** Folder of the files of external data. NULL: the folder of the model's path; a model in
@@ -31,6 +44,10 @@ typedef struct {
      * data; 0 = 1.2 times the file plus 64 MiB. A file that needs more is refused before anything
      * is allocated. */
     size_t max_bytes;
+    /** Called during the call for each problem of a model that can never run, before the call
+     * fails; NULL = none. The error text has no room for all of them. At most 32 problems. */
+    void (*report)(void *ctx, const dnnl_tp_onnx_problem_t *problem);
+    void *report_ctx; /**< First argument of report. */
 } dnnl_tp_onnx_open_opts_t;
 
 /** Shapes depend on this input's elements: fix it (see values). */
@@ -145,6 +162,36 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_onnx_close(dnnl_tp_onnx_model_t model);
  * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_query(const_dnnl_tp_onnx_model_t model,
                                                     dnnl_tp_onnx_model_info_t *info);
+
+/** What a file says about its model beside the graph. Texts live as long as the model; "" = not
+ * given. */
+typedef struct {
+    size_t struct_size;            /**< sizeof(dnnl_tp_onnx_metadata_t), set by the caller */
+    const char *domain;            /**< Domain of the model, as "org.example". */
+    const char *description;       /**< Text about the model. */
+    const char *graph_description; /**< Text about its graph. */
+    int has_version;               /**< 1: the file gives the version; 0: version is 0. */
+    int64_t version;               /**< Version of the model. */
+    int properties;                /**< Number of entries for dnnl_tp_onnx_property(). */
+} dnnl_tp_onnx_metadata_t;
+
+/** Gives what a file says about its model. Thread-safe.
+ *
+ * @param model a model
+ * @param[in,out] metadata struct_size set by the caller
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_metadata(const_dnnl_tp_onnx_model_t model,
+                                                       dnnl_tp_onnx_metadata_t *metadata);
+
+/** Gives a property that the file gives its model, as class names. Thread-safe.
+ *
+ * @param model a model
+ * @param index 0..properties-1
+ * @param[out] key name of the property; lives as long as the model
+ * @param[out] value text; lives as long as the model
+ * @return success; invalid_arguments (no such property). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_property(const_dnnl_tp_onnx_model_t model, int index,
+                                                       const char **key, const char **value);
 
 /** Gives the path of a file of external data that has weights of the model. Thread-safe.
  *

@@ -100,6 +100,33 @@ dnnl_tp_status_t dnnl_tp_onnx_query(const_dnnl_tp_onnx_model_t model, dnnl_tp_on
     return dnnl_tp_success;
 }
 
+static const char *text(const char *s) { return s ? s : ""; }
+
+dnnl_tp_status_t dnnl_tp_onnx_metadata(const_dnnl_tp_onnx_model_t model, dnnl_tp_onnx_metadata_t *metadata) {
+    if (!model || !metadata || metadata->struct_size != sizeof *metadata)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "a NULL argument, or another struct_size");
+    const model_proto_t *p = model->proto;
+    *metadata = (dnnl_tp_onnx_metadata_t){.struct_size = sizeof *metadata,
+                                          .domain = text(p->domain),
+                                          .description = text(p->doc_string),
+                                          .graph_description = text(p->graph->doc_string),
+                                          .has_version = p->has_model_version != 0,
+                                          .version = p->has_model_version ? p->model_version : 0,
+                                          .properties = (int)p->n_metadata_props};
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_property(const_dnnl_tp_onnx_model_t model, int index, const char **key,
+                                       const char **value) {
+    if (key) *key = NULL;
+    if (value) *value = NULL;
+    if (!model || !key || !value || index < 0 || (size_t)index >= model->proto->n_metadata_props)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "no property %d", index);
+    *key = text(model->proto->metadata_props[index]->key);
+    *value = text(model->proto->metadata_props[index]->value);
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_onnx_input(const_dnnl_tp_onnx_model_t model, int index, dnnl_tp_onnx_port_t *port) {
     if (!model || !port || index < 0 || (size_t)index >= model->proto->graph->n_input)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "no input %d", index);

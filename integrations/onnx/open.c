@@ -16,7 +16,7 @@
 
 enum { IR_FIRST = 3, IR_LAST = 14, OPSET_LAST = DTP_ONNX_LAST };
 
-static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m) {
+static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m, const dnnl_tp_onnx_open_opts_t *opts) {
     const model_proto_t *p = m->proto;
     if (!p->has_ir_version)
         return dtp_onnx_fail(dnnl_tp_invalid_graph, "it has no IR version, so it is no model");
@@ -32,7 +32,7 @@ static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m) {
     for (size_t i = 0; i < p->n_functions; ++i)
         DTP_ONNX_TRY(dtp_onnx_read_nodes(m, p->functions[i]->n_node, p->functions[i]->node));
     DTP_ONNX_TRY(dtp_onnx_read_graph(m, p->graph));
-    DTP_ONNX_TRY(dtp_onnx_check(m));
+    DTP_ONNX_TRY(dtp_onnx_check(m, opts));
     return dtp_onnx_mark_shapes(m);
 }
 
@@ -51,11 +51,12 @@ static dnnl_tp_status_t scan(const uint8_t *data, size_t size, uint64_t max_byte
 }
 
 /* is_mapped: data are pages of a file. path: the model's file, whose store may hold external data; NULL: none may. */
-static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size_t max_bytes,
-                             const uint8_t *data, size_t size, bool is_mapped, const char *path) {
+static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder,
+                             const dnnl_tp_onnx_open_opts_t *opts, const uint8_t *data, size_t size,
+                             bool is_mapped, const char *path) {
     enum { MIB64 = 64 << 20, FIFTH = 5 };
     if (!size) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model is empty");
-    if (!max_bytes) max_bytes = size + size / FIFTH + MIB64;
+    const size_t max_bytes = opts->max_bytes ? opts->max_bytes : size + size / FIFTH + MIB64;
     DTP_ONNX_TRY(scan(data, size, max_bytes));
     dnnl_tp_onnx_model_t m = dtp_onnx_allocator.alloc(NULL, sizeof *m);
     if (!m) return dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
@@ -89,7 +90,7 @@ static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size
     }
     /* The message is a copy: the pages go before its weights are converted. */
     if (is_mapped) (void)madvise((void *)(uintptr_t)data, size, MADV_DONTNEED);
-    if (!status) status = check(m);
+    if (!status) status = check(m, opts);
     if (status) dtp_onnx_model_unref(m);
     else *out = m;
     return status;
@@ -98,10 +99,11 @@ static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size
 static dnnl_tp_status_t open_opts(const dnnl_tp_onnx_open_opts_t *opts, dnnl_tp_onnx_open_opts_t *out) {
     *out = (dnnl_tp_onnx_open_opts_t){0};
     if (!opts) return dnnl_tp_success;
-    if (opts->struct_size != sizeof *opts)
-        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed is %zu",
-                             opts->struct_size, sizeof *opts);
-    *out = *opts;
+    const size_t older = offsetof(dnnl_tp_onnx_open_opts_t, report);
+    if (opts->struct_size != sizeof *opts && opts->struct_size != older)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed are %zu or %zu",
+                             opts->struct_size, sizeof *opts, older);
+    memcpy(out, opts, opts->struct_size);
     return dnnl_tp_success;
 }
 
@@ -112,7 +114,7 @@ dnnl_tp_status_t dnnl_tp_onnx_open_memory(dnnl_tp_onnx_model_t *model, const voi
     *model = NULL;
     if (!data && size) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "data is NULL");
     DTP_ONNX_TRY(open_opts(opts, &o));
-    return make(model, o.base_folder, o.max_bytes, data, size, false, NULL);
+    return make(model, o.base_folder, &o, data, size, false, NULL);
 }
 
 dnnl_tp_status_t dnnl_tp_onnx_open(dnnl_tp_onnx_model_t *model, const char *path,
@@ -143,7 +145,7 @@ dnnl_tp_status_t dnnl_tp_onnx_open(dnnl_tp_onnx_model_t *model, const char *path
         }
     }
     if (!status)
-        status = make(model, o.base_folder ? o.base_folder : folder, o.max_bytes, data, size, true,
+        status = make(model, o.base_folder ? o.base_folder : folder, &o, data, size, true,
                       o.base_folder ? NULL : path);
     dtp_onnx_allocator.free(NULL, folder);
     if (data) (void)munmap((void *)(uintptr_t)data, size);

@@ -6,15 +6,21 @@
 
 A session serves inputs of any shape that the model allows, and any number of Python threads at once. Sessions that share a
 Pool share its threads.
+
+Programs that were written for onnxruntime find its names here, too (dnnl_tp.ort): `import dnnl_tp as onnxruntime`.
 """
 from importlib.metadata import version as _version
 
+from . import ort as _ort
+from ._check import Problem, check
 from ._native import Cancelled, DeadlineExceeded, Error, InvalidArgument, OutOfMemory, Unimplemented
-from ._session import Pool, Port, Session
+from ._session import Metadata, Pool, Port, Session
 from ._threads import CancelToken, Future
+from .ort import *
 
-__all__ = ["Session", "Pool", "Port", "CancelToken", "Future", "Error", "InvalidArgument", "OutOfMemory", "Unimplemented",
+__all__ = ["Session", "Pool", "Port", "Metadata", "CancelToken", "Future", "check", "Problem", "Error", "InvalidArgument", "OutOfMemory", "Unimplemented",
            "Cancelled", "DeadlineExceeded"]
 for _name in __all__:
     globals()[_name].__module__ = __name__  # where programs find it
+__all__ += _ort.__all__
 __version__ = _version("dnnl_tp")

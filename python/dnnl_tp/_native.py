@@ -19,8 +19,17 @@ class TensorInfo(c.Structure):
     _fields_ = [("ndims", c.c_int), ("dims", c.c_int64 * MAX_NDIMS), ("data_type", c.c_int)]
 
 
+class Problem(c.Structure):
+    _fields_ = [("status", c.c_int), ("kind", c.c_char_p), ("name", c.c_char_p), ("op", c.c_char_p), ("why", c.c_char_p),
+                ("count", c.c_int)]
+
+
+Report = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(Problem))
+
+
 class OpenOpts(c.Structure):
-    _fields_ = [("struct_size", c.c_size_t), ("base_folder", c.c_char_p), ("max_bytes", c.c_size_t)]
+    _fields_ = [("struct_size", c.c_size_t), ("base_folder", c.c_char_p), ("max_bytes", c.c_size_t), ("report", Report),
+                ("report_ctx", c.c_void_p)]
 
 
 class Port(c.Structure):
@@ -31,6 +40,12 @@ class Port(c.Structure):
 class ModelInfo(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("ir_version", c.c_int64), ("opset", c.c_int64), ("producer", c.c_char_p),
                 ("name", c.c_char_p), ("inputs", c.c_int), ("outputs", c.c_int), ("nodes", c.c_int)]
+
+
+class Metadata(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("domain", c.c_char_p), ("description", c.c_char_p),
+                ("graph_description", c.c_char_p), ("has_version", c.c_int), ("version", c.c_int64),
+                ("properties", c.c_int)]
 
 
 class SessionOpts(c.Structure):
@@ -51,7 +66,7 @@ class ThreadpoolOpts(c.Structure):
 
 def _check_layouts() -> None:
     ours = [c.sizeof(TensorInfo), TensorInfo.dims.offset, TensorInfo.data_type.offset, c.sizeof(OpenOpts),
-            c.sizeof(Port), Port.flags.offset, c.sizeof(ModelInfo), c.sizeof(SessionOpts), SessionOpts.fpmath_mode.offset,
+            c.sizeof(Problem), c.sizeof(Metadata), c.sizeof(Port), Port.flags.offset, c.sizeof(ModelInfo), c.sizeof(SessionOpts), SessionOpts.fpmath_mode.offset,
             c.sizeof(SessionStats), c.sizeof(ThreadpoolOpts), 0]
     theirs = list((c.c_size_t * len(ours)).in_dll(lib, "dnnl_tp_python_layouts"))
     if ours != theirs:
@@ -78,6 +93,8 @@ _signatures = {
     "onnx_open_memory": [_out, c.c_char_p, c.c_size_t, c.POINTER(OpenOpts)],
     "onnx_close": [_handle],
     "onnx_query": [_handle, c.POINTER(ModelInfo)],
+    "onnx_metadata": [_handle, c.POINTER(Metadata)],
+    "onnx_property": [_handle, c.c_int, c.POINTER(c.c_char_p), c.POINTER(c.c_char_p)],
     "onnx_external_file": [_handle, c.c_int, c.POINTER(c.c_char_p)],
     "onnx_input": [_handle, c.c_int, c.POINTER(Port)],
     "onnx_output": [_handle, c.c_int, c.POINTER(Port)],
@@ -130,9 +147,10 @@ _errors = {1: OutOfMemory, 2: InvalidArgument, 3: Unimplemented, 7: InvalidArgum
            9: InvalidArgument, 10: InvalidArgument, 0x1003: Cancelled, 0x1004: DeadlineExceeded}
 
 
-def fail(status: int) -> None:
-    """Raises the Error of a status that the last call of this thread returned."""
-    text = lib.dnnl_tp_last_error().decode(errors="replace")
+def fail(status: int, text: Optional[str] = None) -> None:
+    """Raises the Error of a status that the last call of this thread returned; or with a text of the package's own."""
+    if text is None:
+        text = lib.dnnl_tp_last_error().decode(errors="replace")
     raise _errors.get(status, Error)(text, status)
 
 

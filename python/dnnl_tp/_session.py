@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, Dict, Iterable, List, NoReturn, Optional, Tuple, Union, cast
+from typing import Any, Dict, Iterable, List, NamedTuple, NoReturn, Optional, Tuple, Union, cast
 
 import numpy as np
 
@@ -126,7 +126,7 @@ class Pool(_Here):
         return f"<dnnl_tp.Pool of {self.threads} threads>"
 
 
-def _fix(inputs: List[Port], outputs: List[Port], dims: Mapping[str, int]) -> Dict[str, Dict[int, int]]:
+def _fix(inputs: List[Port], outputs: List[Port], dims: Mapping[str, int], all_are_there: bool) -> Dict[str, Dict[int, int]]:
     """Gives the ports the sizes that the program knows. Returns those of the inputs, by name and axis."""
     ports = {p.name: p for p in inputs}
     symbols = {n for p in inputs for n in p.shape or () if isinstance(n, str)}
@@ -144,6 +144,8 @@ def _fix(inputs: List[Port], outputs: List[Port], dims: Mapping[str, int]) -> Di
                             fixed.setdefault(p.name, {})[axis] = size
             continue
         port, colon, number = name.rpartition(":")
+        if not all_are_there:
+            continue
         if port not in ports or not number.isdecimal():
             raise ValueError(f"dims names '{name}', which is no open dimension of an input {sorted(symbols)} and no "
                              f"'input:axis' of {sorted(ports)}")
@@ -168,8 +170,33 @@ Array = Any  # numpy's array, whatever has __dlpack__, or lists
 Model = Union[str, bytes, bytearray, memoryview, "os.PathLike[str]"]
 
 
-def _bytes_of(model: Model) -> Optional[bytes]:
-    return bytes(model) if isinstance(model, (bytes, bytearray, memoryview)) else None
+class Metadata(NamedTuple):
+    """What a file says about its model; "" and None: nothing."""
+
+    producer: str
+    name: str
+    domain: str
+    description: str
+    graph_description: str
+    version: Optional[int]
+    properties: Dict[str, str]
+
+
+_Bytes = (bytes, bytearray, memoryview)
+
+
+def open_model(model: Model, folder: Optional[bytes], report: Any = None) -> _native.Handle:
+    """The file, read and checked; report gets the problems of a model that can never run."""
+    opts = _native.OpenOpts(struct_size=c.sizeof(_native.OpenOpts), base_folder=folder)
+    if report:
+        opts.report = report
+    if isinstance(model, _Bytes):
+        data = bytes(model)
+        return _native.Handle("onnx_open_memory", "onnx_close", data, len(data), c.byref(opts))
+    path = _path("model", cast(Path, model))
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), model)
+    return _native.Handle("onnx_open", "onnx_close", path, c.byref(opts))
 
 
 class Session(_Here):
@@ -196,6 +223,8 @@ class Session(_Here):
     here, so that what is wrong with it is said here, too.
     """
 
+    _dims_are_there = True  # or names in dims that the model has not are ignored
+
     def __init__(self, model: Model, *, threads: int = 1, pool: Optional[Pool] = None,
                  base_folder: Optional[Path] = None, profile: Optional[Path] = None, max_calls: int = 16,
                  deterministic: bool = False, fpmath: str = "strict", dims: Optional[Mapping[str, int]] = None) -> None:
@@ -207,25 +236,18 @@ class Session(_Here):
             raise TypeError(f"pool is {pool!r}, not a dnnl_tp.Pool")
         folder = None if base_folder is None else _path("base_folder", base_folder)
         self._profile = None if profile is None else _path("profile", profile)
-        opts = _native.OpenOpts(struct_size=c.sizeof(_native.OpenOpts), base_folder=folder)
-        files: List[bytes] = []
-        data = _bytes_of(model)
-        if data is not None:
-            self._model = _native.Handle("onnx_open_memory", "onnx_close", data, len(data), c.byref(opts))
-        else:
-            files.append(_path("model", cast(Path, model)))
-            if not os.path.exists(files[0]):
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), model)
-            self._model = _native.Handle("onnx_open", "onnx_close", files[0], c.byref(opts))
+        self._model = open_model(model, folder)
+        is_file = not isinstance(model, _Bytes)
         if self._profile is not None:
-            self._check_profile(self._profile, files)
+            self._check_profile(self._profile, [os.fsencode(cast(Path, model))] if is_file else [])
         info = _native.ModelInfo(struct_size=c.sizeof(_native.ModelInfo))
         _native.call("onnx_query", self._model.value, c.byref(info))
         self.inputs = self._ports("onnx_input", info.inputs)
         self.outputs = self._ports("onnx_output", info.outputs)
-        fixed = _fix(self.inputs, self.outputs, {} if dims is None else dims)
+        fixed = _fix(self.inputs, self.outputs, {} if dims is None else dims, self._dims_are_there)
         self.opset, self.ir_version, self.producer = info.opset, info.ir_version, info.producer.decode(errors="replace")
-        self._name = f"{len(data)} bytes" if data is not None else repr(os.fspath(cast(Path, model)))
+        self._graph_name = info.name.decode(errors="replace")
+        self._name = repr(os.fspath(cast(Path, model))) if is_file else f"{len(cast(bytes, model))} bytes"
         self._input_names = {p.name for p in self.inputs}
         self._output_numbers = {p.name: i for i, p in enumerate(self.outputs)}
         if pool is None and threads != 1:
@@ -381,6 +403,20 @@ class Session(_Here):
                                                                   cancel=token))
         return future
 
+    def metadata(self) -> Metadata:
+        """What the file says about its model."""
+        if self._closed:
+            raise ValueError("the session is closed")
+        m = _native.Metadata(struct_size=c.sizeof(_native.Metadata))
+        _native.call("onnx_metadata", self._model.value, c.byref(m))
+        properties, key, value = {}, c.c_char_p(), c.c_char_p()
+        for i in range(m.properties):
+            _native.call("onnx_property", self._model.value, i, c.byref(key), c.byref(value))
+            properties[(key.value or b"").decode(errors="replace")] = (value.value or b"").decode(errors="replace")
+        domain, text, graph_text = (t.decode(errors="replace") for t in (m.domain, m.description, m.graph_description))
+        return Metadata(self.producer, self._graph_name, domain, text, graph_text,
+                        m.version if m.has_version else None, properties)
+
     def stats(self) -> Dict[str, int]:
         """Counts: graphs made, compilations, evictions, calls kept now."""
         if self._closed:
@@ -396,10 +432,15 @@ class Session(_Here):
         self._closed = True
         self._door.close()
         self._model.close()
+        self._write_profile()
+
+    def _write_profile(self) -> None:
+        """Once; later runs are not recorded."""
         if self._trace:
-            by_name = 3
-            _native.call("trace_write", self._trace.value, self._profile, by_name)
-            self._trace.close()
+            trace, by_name, self._trace = self._trace, 3, None
+            _native.call("trace_set_enabled", trace.value, 0)
+            _native.call("trace_write", trace.value, self._profile, by_name)
+            trace.close()
 
     def __enter__(self) -> Session:
         return self

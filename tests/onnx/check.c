@@ -86,6 +86,61 @@ static void test_all_nodes(void **state) {
     assert_non_null(strstr(dnnl_tp_last_error(), "; and 94 more that cannot run"));
 }
 
+typedef struct {
+    char text[4096];
+    int n;
+} told_t;
+
+static void tell(void *ctx, const dnnl_tp_onnx_problem_t *p) {
+    told_t *told = ctx;
+    ++told->n;
+    (void)snprintf(told->text + strlen(told->text), sizeof told->text - strlen(told->text),
+                   "%s|%s|%s|%s|%d %d\n", p->kind, p->name, p->op ? p->op : "-", p->why, p->count,
+                   (int)p->status);
+}
+
+/* Each problem is reported by itself, also those that the text has no room for. */
+static void test_report(void **state) {
+    (void)state;
+    static bytes_t m;
+    bytes_t g = {.n = 0};
+    put_node(&g, "Foo", "a", "x", NULL, "1");
+    put_node(&g, "Bar", "", "x", NULL, "2");
+    put_node(&g, "Foo", "b", "x", NULL, "3");
+    put_ends(&g);
+    put_value(&g, G_INPUT, "s", STRING, 1, four);
+    put_model(&m, &g, 8, 17);
+    static told_t told;
+    dnnl_tp_onnx_open_opts_t open = {.struct_size = sizeof open, .report = tell, .report_ctx = &told};
+    dnnl_tp_onnx_model_t model;
+    assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, &open), dnnl_tp_unimplemented);
+    assert_string_equal(told.text, "input|s|STRING|graphs do not carry its type|1 3\n"
+                                   "node|a|Foo|this operator is not implemented in version 17|2 3\n"
+                                   "node of|2|Bar|this operator is not implemented in version 17|1 3\n");
+    g.n = 0;
+    put_ends(&g);
+    for (int i = 0; i < 30; ++i) {
+        char op[64];
+        (void)snprintf(op, sizeof op, "%060d", i);
+        put_node(&g, op, op, "x", NULL, op);
+    }
+    put_model(&m, &g, 8, 17);
+    told = (told_t){.n = 0};
+    assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, &open), dnnl_tp_unimplemented);
+    assert_int_equal(told.n, 30);
+    /* Nothing is reported of a good model; the struct of older headers has no report. */
+    told.n = 0;
+    small(&m, "Add", "w", 8, 17);
+    assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, &open), dnnl_tp_success);
+    dnnl_tp_onnx_close(model);
+    small(&m, "Foo", "w", 8, 17);
+    open.struct_size = offsetof(dnnl_tp_onnx_open_opts_t, report);
+    assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, &open), dnnl_tp_unimplemented);
+    assert_int_equal(told.n, 0);
+    open.struct_size = sizeof open - 1;
+    assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, &open), dnnl_tp_invalid_arguments);
+}
+
 /* y = c ? then(x) : other(x) */
 static void put_if(bytes_t *g, const char *then, const char *other) {
     static bytes_t n, b;
@@ -306,9 +361,10 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_nodes),     cmocka_unit_test(test_branches), cmocka_unit_test(test_bodies),
-        cmocka_unit_test(test_functions),     cmocka_unit_test(test_types),    cmocka_unit_test(test_files),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_all_nodes), cmocka_unit_test(test_report),
+        cmocka_unit_test(test_branches),  cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_types),
+        cmocka_unit_test(test_files),     cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

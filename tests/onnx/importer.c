@@ -57,6 +57,60 @@ static void test_questions(void **state) {
     dnnl_tp_onnx_close(model);
 }
 
+/* What a file says about its model. */
+static void test_metadata(void **state) {
+    (void)state;
+    enum { M_DOMAIN = 4, M_VERSION = 5, M_TEXT = 6, M_PROPERTY = 14, G_TEXT = 10, KEY = 1, VALUE = 2 };
+    static bytes_t m;
+    bytes_t g = {.n = 0}, p = {.n = 0};
+    put_node(&g, "Relu", "", "x", NULL, "y");
+    put_value(&g, G_INPUT, "x", FLOAT, 2, two_by_n);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 2, two_by_n);
+    put_model(&m, &g, 8, 17);
+    dnnl_tp_onnx_model_t model;
+    assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, NULL), dnnl_tp_success);
+    dnnl_tp_onnx_metadata_t d = {.struct_size = sizeof d};
+    assert_int_equal(dnnl_tp_onnx_metadata(model, &d), dnnl_tp_success);
+    assert_string_equal(d.domain, "");
+    assert_string_equal(d.description, "");
+    assert_string_equal(d.graph_description, "");
+    assert_int_equal(d.has_version, 0);
+    assert_int_equal(d.properties, 0);
+    const char *key, *value;
+    assert_int_equal(dnnl_tp_onnx_property(model, 0, &key, &value), dnnl_tp_invalid_arguments);
+    assert_null(key);
+    dnnl_tp_onnx_close(model);
+    put_text(&g, G_TEXT, "of the graph");
+    put_model(&m, &g, 8, 17);
+    put_text(&m, M_DOMAIN, "org.example");
+    put_int(&m, M_VERSION, (uint64_t)-3);
+    put_text(&m, M_TEXT, "of the model");
+    put_text(&p, KEY, "names");
+    put_text(&p, VALUE, "a\nb");
+    put_message(&m, M_PROPERTY, &p);
+    p.n = 0;
+    put_text(&p, KEY, "none");
+    put_message(&m, M_PROPERTY, &p);
+    assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, NULL), dnnl_tp_success);
+    assert_int_equal(dnnl_tp_onnx_metadata(model, &d), dnnl_tp_success);
+    assert_string_equal(d.domain, "org.example");
+    assert_string_equal(d.description, "of the model");
+    assert_string_equal(d.graph_description, "of the graph");
+    assert_int_equal(d.has_version, 1);
+    assert_int_equal(d.version, -3);
+    assert_int_equal(d.properties, 2);
+    assert_int_equal(dnnl_tp_onnx_property(model, 0, &key, &value), dnnl_tp_success);
+    assert_string_equal(key, "names");
+    assert_string_equal(value, "a\nb");
+    assert_int_equal(dnnl_tp_onnx_property(model, 1, &key, &value), dnnl_tp_success);
+    assert_string_equal(value, "");
+    assert_int_equal(dnnl_tp_onnx_property(model, 2, &key, &value), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_onnx_property(model, -1, &key, &value), dnnl_tp_invalid_arguments);
+    d.struct_size = 1;
+    assert_int_equal(dnnl_tp_onnx_metadata(model, &d), dnnl_tp_invalid_arguments);
+    dnnl_tp_onnx_close(model);
+}
+
 static void test_runs(void **state) {
     (void)state;
     static bytes_t m;
@@ -447,14 +501,14 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions),      cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_weights),        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_special_values), cmocka_unit_test(test_slice_backward),
-        cmocka_unit_test(test_functions),      cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_graphs),         cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_bytes),          cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_stored),
+        cmocka_unit_test(test_questions),      cmocka_unit_test(test_metadata),
+        cmocka_unit_test(test_runs),           cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_defaults),       cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_slice_backward), cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_versions),       cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_attributes),     cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # package_test.sh SOURCE_DIR WORK_DIR: builds the wheel, looks at what it needs of a system, installs it into a fresh virtual
-# environment, and runs its tests there: with numpy alone, then with ml_dtypes. Skipped where scripts/get_wheel_tools has
-# not been run.
+# environment, and runs its tests there: with numpy alone, then with ml_dtypes; and where scripts/get_peers has been run, the
+# names of onnxruntime beside onnxruntime. Skipped where scripts/get_wheel_tools has not been run.
 set -eu
 source=$1 work=$2
 tools=$source/build/wheel_tools
@@ -27,3 +27,9 @@ for also in '' ml_dtypes; do
     (cd "$source/tests/python" && PYTHONDONTWRITEBYTECODE=1 timeout 900 "$work/venv/bin/python" -W error "$test")
   done
 done
+peers=$source/build/peers/bin/python
+if [ -x "$peers" ]; then
+  rm -rf "$work/beside"
+  "$work/venv/bin/pip" install --quiet --no-index --no-deps --find-links "$work/dist" --target "$work/beside" dnnl_tp
+  (cd "$source/tests/python" && PYTHONPATH="$work/beside" PYTHONDONTWRITEBYTECODE=1 timeout 900 "$peers" -W error test_ort.py)
+fi
