@@ -325,8 +325,7 @@ static void test_versions(void **state) {
     refused(&m, dnnl_tp_unimplemented,
             "node 'the node' (Nonsense): this operator is not implemented in version 17");
     small(&m, "RMSNormalization", "w", 8, 16);
-    refused(&m, dnnl_tp_unimplemented,
-            "(RMSNormalization): this operator is not implemented in version 16");
+    refused(&m, dnnl_tp_unimplemented, "(RMSNormalization): this operator is not implemented in version 16");
 }
 
 static void test_graphs(void **state) {

@@ -597,6 +597,20 @@ class Grower:
         w = self.held(self.data(tuple(s[letters.index(q)] if q != "z" else 3 for q in other), a.dtype, True))
         self.node("Einsum", [v, w], equation=f"{letters},{''.join(other)}->{''.join(out)}")
 
+    def op_einsum_of_many(self, v, a, s, n):
+        """Two to four operands, repeated letters and letters that one operand has alone; some stretched from 1."""
+        if a.dtype.kind != "f" or not 0 < n < 5 or 0 in s or not np.isfinite(a).all():
+            return
+        size = dict(zip("abcd", s)) | {"e": self.pick([1, 2, 3]), "f": 5}
+        terms, ins = ["abcd"[:n]], [v]
+        for _ in range(self.pick([1, 2, 2, 3])):
+            term = [self.pick("abcdef"[:n] + "ef") for _ in range(self.pick([0, 1, 2, 2, 3]))]
+            terms.append("".join(term))
+            ins.append(self.held(self.data(tuple(size[c] for c in term), a.dtype)))
+        letters = sorted(set("".join(terms)))
+        out = [c for c in self.r.permutation(letters) if self.r.random() < .5]
+        self.node("Einsum", ins, equation=",".join(terms) + "->" + "".join(out))
+
     def op_indexed(self, v, a, s, n):
         if not n or 0 in s:
             return
