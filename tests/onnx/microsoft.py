@@ -1,68 +1,19 @@
-"""Operators of com.microsoft with random attributes and sizes that differ in every dimension, and models that ONNX Runtime's
-optimisers wrote, as test folders with results of ONNX Runtime; nodes.c runs those of one size, open.c all with open sizes:
+"""Operators of com.microsoft with random attributes and sizes that differ in every dimension, as test folders with results of
+ONNX Runtime; nodes.c runs those of one size, open.c all with open sizes:
   microsoft.py NODES OPEN REFUSED WORK_FOLDER [FIRST_SEED [SEEDS]]"""
-import os
-import shutil
-import subprocess
 import sys
 
 try:
     import numpy as np
-    import onnx
-    import onnxruntime as ort
-    from onnx import TensorProto as T, helper as h, numpy_helper
+    from onnx import helper as h
+    from ort_folders import MS, Folders, f32, i32, i64, model_of, session
 except ImportError as missing:
     print(f"SKIPPED: {missing}; scripts/get_peers brings it")
     sys.exit(0)
 
 nodes_program, open_program, refused, work = sys.argv[1:5]
 first_seed, seeds = int(sys.argv[5]) if len(sys.argv) > 5 else 1, int(sys.argv[6]) if len(sys.argv) > 6 else 1
-shutil.rmtree(work, ignore_errors=True)
-f32, i32, i64 = np.float32, np.int32, np.int64
-TYPES = {np.dtype(t): n for t, n in ((f32, T.FLOAT), (np.float64, T.DOUBLE), (i32, T.INT32), (i64, T.INT64), (bool, T.BOOL))}
-MS = "com.microsoft"
-counts = {"fixed": 0, "open": 0}
-names = set()
-
-
-def session(model, path=None, level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL, off=()):
-    options = ort.SessionOptions()
-    options.log_severity_level, options.intra_op_num_threads, options.graph_optimization_level = 4, 1, level
-    if path:
-        options.optimized_model_filepath = path
-    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"],
-                                disabled_optimizers=list(off))
-
-
-def model_of(nodes, sets, inits, outputs, opset=17):
-    """sets: inputs by name, once for each data set; sizes that differ are open. outputs: names."""
-    infos = []
-    for k, a in sets[0].items():
-        dims = [s[k].shape for s in sets]
-        assert len({len(d) for d in dims}) == 1, k
-        shape = [d[0] if len(set(d)) == 1 else f"{k}{i}" for i, d in enumerate(zip(*dims))]
-        infos.append(h.make_tensor_value_info(k, TYPES[a.dtype], shape))
-    outs = [h.make_empty_tensor_value_info(o) for o in outputs]
-    graph = h.make_graph(nodes, "g", infos, outs, [numpy_helper.from_array(np.asarray(a), k) for k, a in inits.items()])
-    return h.make_model(graph, opset_imports=[h.make_opsetid("", opset), h.make_opsetid(MS, 1)], ir_version=9)
-
-
-def save(name, model, sets, want):
-    assert name not in names, name
-    names.add(name)
-    kind = "fixed" if len(sets) == 1 else "open"
-    folder = os.path.join(work, kind, name)
-    for number, (fed, right) in enumerate(zip(sets, want)):
-        place = os.path.join(folder, f"test_data_set_{number}")
-        os.makedirs(place)
-        for prefix, tensors in (("input", list(fed.values())), ("output", right)):
-            for i, array in enumerate(tensors):
-                with open(os.path.join(place, f"{prefix}_{i}.pb"), "wb") as file:
-                    file.write(numpy_helper.from_array(np.array(array, order="C")).SerializeToString())
-        counts[kind] += 1
-    for o, array in zip(model.graph.output, want[0]):  # ONNX Runtime does not need them, nodes.c does
-        o.CopyFrom(h.make_tensor_value_info(o.name, TYPES[array.dtype], [None] * array.ndim))
-    onnx.save(model, os.path.join(folder, "model.onnx"))
+folders = Folders(work)
 
 
 def case(name, nodes, sets, inits=None, outputs=("y",), judge=None, opset=17):
@@ -75,7 +26,7 @@ def case(name, nodes, sets, inits=None, outputs=("y",), judge=None, opset=17):
     else:
         run = session(model)
         want = [run.run(list(outputs), fed) for fed in sets]
-    save(name, model, sets, want)
+    folders.save(name, model, sets, want)
 
 
 def n(op, ins, outs=("y",), domain=MS, **attributes):
@@ -440,8 +391,4 @@ for seed in range(first_seed, first_seed + seeds):
     draw, mark = Draw(seed), "" if seeds == 1 else f"_s{seed}"
     for family in products, nhwc, normalisations, by_definition, attention, rotary, grouped:
         family(draw, mark)
-print(f"{counts} sets of {len(names)} models")
-status = subprocess.run([nodes_program, os.path.join(work, "fixed"), refused, "--absolute", "2e-5"]).returncode
-for kind, count in counts.items():
-    status |= subprocess.run([open_program, os.path.join(work, kind), f"={count}"]).returncode
-sys.exit(status)
+sys.exit(folders.run(nodes_program, open_program, refused))
