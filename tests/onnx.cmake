@@ -65,7 +65,13 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
   add_test(NAME onnx_microsoft COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/microsoft.py
     $<TARGET_FILE:onnx_nodes> $<TARGET_FILE:onnx_open> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_microsoft.txt
     ${CMAKE_CURRENT_BINARY_DIR}/onnx_microsoft)
-  set_tests_properties(onnx_microsoft PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  set_tests_properties(onnx_microsoft PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: "
+    ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+  add_test(NAME onnx_optimized COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/optimized.py
+    $<TARGET_FILE:onnx_nodes> $<TARGET_FILE:onnx_open> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_optimized.txt
+    ${CMAKE_CURRENT_BINARY_DIR}/onnx_optimized)
+  set_tests_properties(onnx_optimized PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: "
+    ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
   add_test(NAME onnx_collected COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/collected.py
     $<TARGET_FILE:onnx_nodes> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_collected.txt ${CMAKE_CURRENT_BINARY_DIR}/onnx_collected
     --page ${onnx_page} collected)

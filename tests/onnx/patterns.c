@@ -132,6 +132,21 @@ static const row_t rows[] = {
      {"p = MatMul x w", "l = Add p bias", "a = Div l sqrt2", "b = Erf a", "c = Add b one", "d = Mul l c",
       "y = Mul d half"},
      {"matmul"}},
+    /* As ONNX Runtime's optimiser writes a sum behind a product of more than two dimensions */
+    {"Gemm between reshapes, gelu",
+     {"r = Reshape x flat", "p = Gemm r w bias", "l = Reshape p join", "a = Div l sqrt2", "b = Erf a",
+      "c = Add b one", "d = Mul l c", "y = Mul d half"},
+     {"matmul"}},
+    {"Gemm between reshapes, residual",
+     {"r = Reshape x flat", "p = Gemm r w bias transB=1", "l = Reshape p join", "y = Add x l"},
+     {"matmul"}},
+    {"attention of Gemms",
+     {"q0 = Reshape x flat", "k0 = Reshape x flat", "v0 = Reshape x flat", "q1 = Gemm q0 w bias",
+      "k1 = Gemm k0 w2 bias", "v1 = Gemm v0 w3 bias", "q2 = Reshape q1 split", "k2 = Reshape k1 split",
+      "v2 = Reshape v1 split", "q3 = Transpose q2 perm=[0,2,1,3]", "k3 = Transpose k2 perm=[0,2,3,1]",
+      "v3 = Transpose v2 perm=[0,2,1,3]", "s = MatMul q3 k3", "s2 = Mul s root", "p = Softmax s2 axis=-1",
+      "c = MatMul p v3", "c2 = Transpose c perm=[0,2,1,3]", "y = Reshape c2 join"},
+     {"matmul", "attention"}},
     /* torch.nn.LayerNorm before opset 17, and from then on */
     {"layer norm of torch",
      {"m = ReduceMean x axes=[-1] keepdims=1", "d = Sub x m", "q = Pow d two",
@@ -183,7 +198,8 @@ static const row_t rows[] = {
 
 static void model_of(bytes_t *m, const row_t *r) {
     static const int64_t shape[] = {B, S, H}, width[] = {H}, square[] = {H, H}, split[] = {B, S, HEADS, D},
-                         join[] = {B, S, H}, four_dims[] = {4}, three_dims[] = {3};
+                         join[] = {B, S, H}, flat[] = {B * S, H}, four_dims[] = {4}, three_dims[] = {3},
+                         two_dims[] = {2};
     static const struct {
         const char *name;
         float value;
@@ -204,6 +220,7 @@ static void model_of(bytes_t *m, const row_t *r) {
     put_weights(&g, "w3", 2, square, 6);
     put_raw(&g, "split", INT64, 1, four_dims, split, sizeof split);
     put_raw(&g, "join", INT64, 1, three_dims, join, sizeof join);
+    put_raw(&g, "flat", INT64, 1, two_dims, flat, sizeof flat);
     put_value(&g, G_INPUT, "x", FLOAT, 3, shape);
     put_value(&g, G_OUTPUT, "y", FLOAT, 3, shape);
     put_model(m, &g, 8, 17);
