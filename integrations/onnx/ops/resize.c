@@ -1,5 +1,6 @@
-/* Resize and Upsample: along one axis after another each element is a weighted sum of a few elements of the input, whose
- * positions and weights are known when the graph is made. */
+/* Resize and Upsample: the operator of graphs that interpolates; what it cannot do goes along one axis after another, where
+ * each element is a weighted sum of a few elements of the input, whose positions and weights are known when the graph is
+ * made. */
 #include "onnx/ops/ops.h"
 
 #include <math.h>
@@ -187,12 +188,61 @@ static val_t *resize_axis(cv_t *cv, const resize_t *r, val_t *x, int axis, const
     return dtp_cv_select(cv, along(cv, x, axis, is_inside), sum, dtp_cv_scalar(cv, type, r->outside));
 }
 
+/* The scale as a ratio of two integers; false: it is none. */
+static bool ratio(const axis_t *a, int64_t *to, int64_t *from) {
+    double up = a->to, down = a->from;
+    enum { HALVINGS = 40 }; /* scales are of 24 bits */
+    for (int i = 0; i < HALVINGS && (up != floor(up) || down != floor(down)); ++i) up *= 2, down *= 2;
+    if (up != floor(up) || down != floor(down) || !(up >= 1 && down >= 1 && up <= 0x1p53 && down <= 0x1p53))
+        return false;
+    *to = (int64_t)up;
+    *from = (int64_t)down;
+    return true;
+}
+
+/* The operator of graphs, if it does just this. */
+static val_t *interpolate(cv_t *cv, const resize_t *r, const axis_t *axes) {
+    static const char *const places[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
+                                         "align_corners", "asymmetric",           "tf_half_pixel_for_nn"};
+    static const char *const filters[] = {"nearest", "linear"};
+    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    enum { SPACE = 2, MOST = 3 };
+    val_t *x = cv->in[0];
+    const int n = x->info.ndims - SPACE;
+    int64_t sizes[MOST], to[MOST], from[MOST];
+    if (n < 1 || n > MOST || x->info.data_type != dnnl_tp_f32 || r->mode == CUBIC || r->antialias ||
+        r->excludes || r->extrapolates)
+        return NULL;
+    for (int d = 0; d < x->info.ndims; ++d) {
+        const axis_t *a = &axes[d];
+        if (d < SPACE ? a->scale != 1 || a->in != a->out : a->in < 1 || a->out < 1) return NULL;
+        if (d < SPACE) continue;
+        sizes[d - SPACE] = a->out;
+        if (!ratio(a, &to[d - SPACE], &from[d - SPACE])) return NULL;
+    }
+    const char *words[] = {filters[r->mode], places[r->coordinates], roundings[r->nearest]};
+    const int keys[] = {dnnl_tp_op_attr_mode, dnnl_tp_op_attr_coordinate_transformation_mode,
+                        dnnl_tp_op_attr_nearest_mode};
+    dnnl_tp_op_attr_t attr[2 * MOST] = {{dnnl_tp_op_attr_sizes, dnnl_tp_op_attr_s64, n, sizes},
+                                        {dnnl_tp_op_attr_scale_to, dnnl_tp_op_attr_s64, n, to},
+                                        {dnnl_tp_op_attr_scale_from, dnnl_tp_op_attr_s64, n, from}};
+    for (int i = 0; i < MOST; ++i)
+        attr[MOST + i] =
+            (dnnl_tp_op_attr_t){keys[i], dnnl_tp_op_attr_string, (int)strlen(words[i]), words[i]};
+    return dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_interpolate, 1, &x, 2 * MOST, attr);
+}
+
 static void resize(cv_t *cv, const resize_t *r, const axis_t *axes) {
     val_t *x = cv->in[0];
     const int nd = x->info.ndims;
     const dnnl_tp_data_type_t type = x->info.data_type;
     /* Integers are mixed as numbers, and rounded. */
     const bool is_mixed = r->mode != NEAREST && type != dnnl_tp_f32 && type != dnnl_tp_f64;
+    val_t *whole = cv->status ? NULL : interpolate(cv, r, axes);
+    if (whole || cv->status) {
+        dtp_cv_set(cv, 0, whole);
+        return;
+    }
     if (is_mixed) x = dtp_cv_typed(cv, x, dnnl_tp_f32);
     for (int d = 0; d < nd && !cv->status; ++d) {
         const axis_t *a = &axes[d];

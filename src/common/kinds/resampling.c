@@ -65,8 +65,11 @@ dnnl_tp_status_t dnnl_tp_resampling_forward_primitive_desc_create(
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
 static const dtp_field_t resampling_fields[] = {
-    DTP_FIELD(dtp_resampling_desc_t, prop, S32), DTP_FIELD(dtp_resampling_desc_t, alg, S32),
+    DTP_FIELD(dtp_resampling_desc_t, prop, S32),
+    DTP_FIELD(dtp_resampling_desc_t, alg, S32),
     DTP_FIELD_ARRAY(dtp_resampling_desc_t, factors, F32S, spatial),
+    DTP_FIELD_ARRAY(dtp_resampling_desc_t, rule, DIMS, nrule),
+    DTP_FIELD(dtp_resampling_desc_t, rounding, S32),
     DTP_INPUT(dtp_resampling_desc_t, src, DNNL_TP_ARG_SRC),
     DTP_OUTPUT(dtp_resampling_desc_t, dst, DNNL_TP_ARG_DST)};
 

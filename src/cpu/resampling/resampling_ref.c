@@ -27,8 +27,7 @@ static dnnl_tp_status_t resampling_ref_pd_init(dtp_pd_t *pd) {
 static double linear(const dtp_resampling_desc_t *d, const void *src, const int64_t *pos) {
     dtp_resampling_place_t place[DTP_RESAMPLING_DIMS];
     dnnl_tp_dims_t at = {pos[0], pos[1]};
-    for (int i = 0; i < d->spatial; ++i)
-        place[i] = dtp_resampling_place(d->src.dims[2 + i], d->dst.dims[2 + i], pos[2 + i]);
+    for (int i = 0; i < d->spatial; ++i) place[i] = dtp_resampling_place_of(d, i, pos[2 + i]);
     double sum = 0;
     for (int corner = 0; corner < 1 << d->spatial; ++corner) {
         double weight = 1;
@@ -45,8 +44,7 @@ static double linear(const dtp_resampling_desc_t *d, const void *src, const int6
 
 static double nearest(const dtp_resampling_desc_t *d, const void *src, const int64_t *pos) {
     dnnl_tp_dims_t at = {pos[0], pos[1]};
-    for (int i = 2; i < d->src.ndims; ++i)
-        at[i] = dtp_resampling_nearest_of(d->src.dims[i], d->dst.dims[i], pos[i]);
+    for (int i = 0; i < d->spatial; ++i) at[2 + i] = dtp_resampling_place_of(d, i, pos[2 + i]).lo;
     return dtp_load(d->src.data_type, src, dtp_md_offset(&d->src, at));
 }
 

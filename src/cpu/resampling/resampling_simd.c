@@ -66,12 +66,11 @@ typedef struct {
 
 /* ---- Tables ------------------------------------------------------------------------------------------ */
 
-static void fill_places(const simd_plan_t *p, int dim, dtp_resampling_place_t *to) {
-    for (int64_t o = 0; o < p->out[dim]; ++o) {
-        if (p->linear) to[o] = dtp_resampling_place(p->in[dim], p->out[dim], o);
-        else to[o].lo = to[o].hi = dtp_resampling_nearest_of(p->in[dim], p->out[dim], o), to[o].part = 0;
-        if (to[o].lo == to[o].hi) to[o].part = 0;
-    }
+static void fill_places(const dtp_resampling_desc_t *d, const simd_plan_t *p, int dim,
+                        dtp_resampling_place_t *to) {
+    const int spatial = dim - (DTP_RESAMPLING_DIMS - d->spatial);
+    for (int64_t o = 0; o < p->out[dim]; ++o)
+        to[o] = spatial < 0 ? (dtp_resampling_place_t){0} : dtp_resampling_place_of(d, spatial, o);
 }
 
 /* Where a vector of columns begins, of which src's columns first to last are wanted. Rows that are read where they lie end with
@@ -116,7 +115,8 @@ static dnnl_tp_status_t simd_prepare(dtp_primitive_t *primitive) {
     if (!t) DTP_RETURN(dtp_no_memory(all));
     primitive->prepared[0] = t;
     dtp_resampling_place_t *at = (dtp_resampling_place_t *)(void *)(t + 1);
-    for (int i = 0; i < DTP_RESAMPLING_DIMS; at += p->out[i], ++i) fill_places(p, i, t->place[i] = at);
+    const dtp_resampling_desc_t *d = (const dtp_resampling_desc_t *)primitive->pd->op;
+    for (int i = 0; i < DTP_RESAMPLING_DIMS; at += p->out[i], ++i) fill_places(d, p, i, t->place[i] = at);
     t->columns = (dtp_resampling_columns_t *)(void *)at;
     if (vectors) fill_columns(p, t);
     return dnnl_tp_success;

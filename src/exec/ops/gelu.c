@@ -1,8 +1,6 @@
 /* Gelu in two forms, which an attribute chooses. */
 #include "exec/ops/ops.h"
 
-DTP_ATTR(mode, 132) /**< gelu: "gelu_erf" (default) or "gelu_tanh" */
-
 static const char *const modes[] = {"gelu_erf", "gelu_tanh", NULL};
 static const dtp_op_field_t gelu_fields[] = {DTP_WORD(dtp_gelu_attrs_t, mode, modes)};
 

@@ -2,8 +2,6 @@
  * results as `sizes` has, or, without sizes, as the user wants: of equal size, the last one what is left. */
 #include "exec/ops/ops.h"
 
-DTP_ATTR(sizes, 0x10002) /**< length of each result along axis (s64 list) */
-
 typedef struct {
     dtp_op_attrs_t base;
     int64_t axis;

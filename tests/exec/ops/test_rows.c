@@ -35,10 +35,10 @@ static void set_attr(sample_t *s, const dtp_op_field_t *f, bool all) {
         const char *name;
         int n;
         int64_t at[2];
-    } lists[] = {{"shape", 2, {0, -1}},        {"sizes", 2, {0, 1}},      {"axes", 1, {0}},
-                 {"order", 2, {1, 0}},         {"kernel", 2, {2, 1}},     {"strides", 2, {2, 1}},
-                 {"dilations", 2, {1, 2}},     {"pads_begin", 2, {1, 0}}, {"pads_end", 2, {1, 0}},
-                 {"output_padding", 2, {1, 0}}};
+    } lists[] = {{"shape", 2, {0, -1}},         {"sizes", 2, {0, 1}},      {"axes", 1, {0}},
+                 {"order", 2, {1, 0}},          {"kernel", 2, {2, 1}},     {"strides", 2, {2, 1}},
+                 {"dilations", 2, {1, 2}},      {"pads_begin", 2, {1, 0}}, {"pads_end", 2, {1, 0}},
+                 {"output_padding", 2, {1, 0}}, {"scale_to", 2, {3, 2}},   {"scale_from", 2, {2, 2}}};
     enum { SHAPE, SIZES };
     static const float half = .5f;
     static const int64_t one = 1;
@@ -150,7 +150,8 @@ static int dims_of(const dtp_op_row_t *row, int input, dnnl_tp_dims_t dims) {
     const bool is_row = is_list || (row->kind == dnnl_tp_op_bias_add && input == 1) ||
                         (row->cls == &dtp_class_batch_norm && input > 0);
     const bool is_image = row->cls == &dtp_class_convolution || row->cls == &dtp_class_conv_transpose ||
-                          row->cls == &dtp_class_max_pool || row->cls == &dtp_class_avg_pool;
+                          row->cls == &dtp_class_max_pool || row->cls == &dtp_class_avg_pool ||
+                          row->cls == &dtp_class_interpolate;
     for (int d = 0; d < 4; ++d) dims[d] = 1;
     if (!is_image) {
         dims[0] = is_row && !is_list ? cols : rows;
