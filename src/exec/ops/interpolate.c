@@ -6,9 +6,9 @@
 /* interpolate: "half_pixel" (default), "pytorch_half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric",
  * "tf_half_pixel_for_nn". */
 DTP_ATTR(coordinate_transformation_mode, 130) /**< where elements stand */
-DTP_ATTR(nearest_mode, 0x1000e) /**< "round_prefer_floor" (default), "round_prefer_ceil", "floor", "ceil" */
-DTP_ATTR(scale_to, 0x1000f)     /**< numerator of the scale of each spatial dimension (s64 list) */
-DTP_ATTR(scale_from, 0x10010)   /**< its denominator (s64 list) */
+DTP_ATTR(nearest_mode, 0x10012) /**< "round_prefer_floor" (default), "round_prefer_ceil", "floor", "ceil" */
+DTP_ATTR(scale_to, 0x10013)     /**< numerator of the scale of each spatial dimension (s64 list) */
+DTP_ATTR(scale_from, 0x10011)   /**< its denominator (s64 list) */
 
 static const char *const modes[] = {"nearest", "linear", NULL};
 enum { HALF_PIXEL, PYTORCH_HALF_PIXEL, SYMMETRIC, ALIGN_CORNERS, ASYMMETRIC, TF_HALF_PIXEL_FOR_NN };
