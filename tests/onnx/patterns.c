@@ -145,8 +145,9 @@ static const row_t rows[] = {
       "k1 = Gemm k0 w2 bias", "v1 = Gemm v0 w3 bias", "q2 = Reshape q1 split", "k2 = Reshape k1 split",
       "v2 = Reshape v1 split", "q3 = Transpose q2 perm=[0,2,1,3]", "k3 = Transpose k2 perm=[0,2,3,1]",
       "v3 = Transpose v2 perm=[0,2,1,3]", "s = MatMul q3 k3", "s2 = Mul s root", "p = Softmax s2 axis=-1",
-      "c = MatMul p v3", "c2 = Transpose c perm=[0,2,1,3]", "y = Reshape c2 join"},
-     {"matmul", "attention"}},
+      "c = MatMul p v3", "c2 = Transpose c perm=[0,2,1,3]", "c3 = Reshape c2 flat", "c4 = Gemm c3 w bias",
+      "c5 = Reshape c4 join", "y = Add c5 x"},
+     {"matmul", "attention", "matmul"}},
     /* torch.nn.LayerNorm before opset 17, and from then on */
     {"layer norm of torch",
      {"m = ReduceMean x axes=[-1] keepdims=1", "d = Sub x m", "q = Pow d two",
