@@ -237,6 +237,53 @@ def by_definition(d, tag):
          judge=lambda x, bias: [((x + bias)[..., :7] * gelu((x + bias)[..., 7:].astype(np.float64))).astype(f32)])
 
 
+def transforms(d, tag):
+    for size in 1, 2, 7, 8, 12:
+        case(f"rfft{tag}_{size}", n("Rfft", ["x"], signal_ndim=1), {"x": d.x(2, 3, size)},
+             judge=lambda x: [np.stack([(t := np.fft.rfft(x.astype(np.float64))).real, t.imag], -1).astype(f32)])
+        m = size // 2 + 1
+        if m > 1:
+            case(f"irfft{tag}_{size}", n("Irfft", ["x"], signal_ndim=1), {"x": d.x(2, 3, m, 2)},
+                 judge=lambda x: [np.fft.irfft(x[..., 0] + 1j * x[..., 1].astype(np.float64)).astype(f32)])
+
+
+def few_bits(d, tag):
+    for i, (bits, block, zeros) in enumerate(((4, 16, None), (4, 32, "packed"), (8, 16, "packed"), (4, 16, "packed"), (4, 32, "float"),
+                                              (8, 32, None), (2, 16, "packed"))):
+        k, cols, rows = d.pick(16, 33, 50, 64), d.pick(3, 8, 17), d.pick(1, 5)
+        blocks = -(-k // block)
+        inits = {"b": d.r.integers(0, 256, (cols, blocks, block * bits // 8)).astype(np.uint8), "scales": d.x(cols * blocks)}
+        if zeros == "packed":
+            inits["zeros"] = d.r.integers(0, 256, cols * -(-blocks * bits // 8)).astype(np.uint8)
+        if zeros == "float":
+            inits["zeros"] = d.x(cols * blocks)
+        bias = d.flip()
+        if bias:
+            inits["bias"] = d.x(cols)
+        ins = ["x", "b", "scales", "zeros" if zeros else "", "", "bias" if bias else ""]
+        while not ins[-1]:
+            ins.pop()
+
+        def right(x, b, scales, zeros=None, bias=0):
+            def unpacked(a, count):  # lower bits first
+                a = a.reshape(a.shape[0], -1, 1) >> np.arange(0, 8, bits) & (1 << bits) - 1
+                return a.reshape(a.shape[0], -1)[:, :count]
+            w = unpacked(b.reshape(cols, -1), blocks * block).astype(np.float64)
+            z = 1 << bits - 1
+            if zeros is not None:
+                z = zeros.reshape(cols, blocks) if zeros.dtype == f32 else unpacked(zeros.reshape(cols, -1), blocks)
+                z = np.repeat(z.astype(np.float64), block, 1)
+            w = (w - z) * np.repeat(scales.reshape(cols, blocks), block, 1)
+            return [(x.astype(np.float64) @ w[:, :k].T + bias).astype(f32)]
+
+        fed = {"x": d.x(2, rows, k)}
+        node = n("MatMulNBits", ins, K=k, N=cols, bits=bits, block_size=block, **d.some(accuracy_level=1))
+        case(f"few_bits{tag}_{i}", node, fed, inits, judge=right)
+        if bits == 4:  # ONNX Runtime says the same
+            y = session(model_of([node], [fed], inits, ["y"])).run(None, fed)[0]
+            assert np.allclose(y, right(fed["x"], **inits)[0], 1e-3, 1e-3), i
+
+
 # ---- Attention --------------------------------------------------------------------------------------------------------
 
 
@@ -389,6 +436,6 @@ def grouped(d, tag):
 
 for seed in range(first_seed, first_seed + seeds):
     draw, mark = Draw(seed), "" if seeds == 1 else f"_s{seed}"
-    for family in products, nhwc, normalisations, by_definition, attention, rotary, grouped:
+    for family in products, nhwc, normalisations, by_definition, transforms, few_bits, attention, rotary, grouped:
         family(draw, mark)
 sys.exit(folders.run(nodes_program, open_program, refused))

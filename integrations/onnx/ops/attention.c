@@ -35,7 +35,7 @@ static val_t *shared_product(cv_t *cv, val_t *x, val_t *w, bool transposed) {
     const int64_t heads = x->info.dims[HEADS], groups = w->info.dims[HEADS];
     if (heads == groups) return dtp_cv_matmul(cv, x, w, transposed);
     const int64_t rows = dtp_cv_dim(cv, x, ROWS);
-    if (!cv->status && (groups < 1 || heads % groups))
+    if (!cv->status && (groups < 1 || heads < 1 || heads % groups || rows > INT32_MAX))
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "%lld heads cannot share %lld of keys", (long long)heads,
                     (long long)groups);
     if (cv->status) return NULL;

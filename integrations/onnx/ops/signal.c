@@ -227,3 +227,47 @@ void dtp_onnx_stft(cv_t *cv) {
     if (!cv->status)
         dtp_cv_set(cv, 0, transform(cv, part[0], part[1], onesided ? length / 2 + 1 : length, false));
 }
+
+/* ---- com.microsoft ------------------------------------------------------------------------------------------------- */
+
+static void read_rfft(cv_t *cv) {
+    static const struct {
+        const char *name;
+        int64_t value;
+    } fixed[] = {{"onesided", 1}, {"normalized", 0}, {"signal_ndim", 1}};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; ++i) {
+        const int64_t value = dtp_cv_int(cv, fixed[i].name, fixed[i].value);
+        if (!cv->status && value != fixed[i].value)
+            dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute '%s' is %lld", fixed[i].name,
+                        (long long)value);
+    }
+}
+
+/* {..., n}: {..., n / 2 + 1, 2}. */
+void dtp_onnx_ms_rfft(cv_t *cv) {
+    val_t *x = cv->in[0];
+    read_rfft(cv);
+    if (!cv->status && x->info.ndims < 1)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has no dimensions");
+    const int64_t n = cv->status ? 0 : dtp_cv_dim(cv, x, x->info.ndims - 1);
+    if (!cv->status && n < 1) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its signal is empty");
+    dtp_cv_set(cv, 0, cv->status ? NULL : transform(cv, x, NULL, n / 2 + 1, false));
+}
+
+/* {..., m, 2}: {..., 2 (m - 1)}. */
+void dtp_onnx_ms_irfft(cv_t *cv) {
+    val_t *x = cv->in[0], *part[2] = {NULL, NULL};
+    const int nd = x->info.ndims;
+    read_rfft(cv);
+    if (!cv->status && nd < 2) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", nd);
+    const int64_t m = cv->status ? 0 : dtp_cv_dim(cv, x, nd - 2),
+                  parts = cv->status ? 0 : dtp_cv_dim(cv, x, nd - 1);
+    enum { MOST = 1 << 13 };
+    if (!cv->status && (m < 2 || m > MOST || parts != 2 || x->info.data_type != dnnl_tp_f32))
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its spectrum has %lld elements of %lld parts", (long long)m,
+                    (long long)parts);
+    for (int i = 0; i < 2 && !cv->status; ++i)
+        part[i] = dtp_cv_reshape(cv, dtp_cv_part(cv, x, nd - 1, i, 1), nd - 1, x->info.dims);
+    val_t *y = cv->status ? NULL : real_signal(cv, part, m, 2 * (m - 1));
+    dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_reshape(dtp_cv_last(cv), y, nd - 1, y->info.dims));
+}

@@ -33,7 +33,7 @@ static void want_rank(cv_t *cv, const val_t *x, int ndims, const char *name) {
 
 static int64_t heads_of(cv_t *cv, const char *name) {
     const int64_t heads = dtp_cv_int(cv, name, 0);
-    if (!cv->status && heads < 1)
+    if (!cv->status && (heads < 1 || heads > INT16_MAX))
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute '%s' is %lld", name, (long long)heads);
     return heads;
 }
@@ -77,10 +77,7 @@ static val_t *filtered(cv_t *cv, const mask_t *m, val_t *seen) {
 
 /* Ends, or ends and begins, of what a row of the batch sees. */
 static val_t *between(cv_t *cv, const mask_t *m, val_t *x, bool has_begins) {
-    static const int64_t unit[RANK] = {0, 1, 1, 1};
-    int64_t dims[RANK];
-    memcpy(dims, unit, sizeof dims);
-    dims[BATCH] = m->batch;
+    const int64_t dims[RANK] = {m->batch, 1, 1, 1};
     val_t *key = dtp_cv_counted(cv, m->keys, 0), *seen[2] = {NULL, NULL};
     x = dtp_cv_typed(cv, x, dnnl_tp_s64);
     for (int i = 0; i <= has_begins && !cv->status; ++i) {
@@ -100,7 +97,8 @@ static val_t *masked(cv_t *cv, const mask_t *m, val_t *x) {
     int64_t dims[ALL + 1] = {0};
     for (int d = 0; d < nd && d <= ALL; ++d) dims[d] = dtp_cv_dim(cv, x, d);
     if (cv->status) return NULL;
-    if (nd == 1 && (dims[0] == m->batch || dims[0] == 2 * m->batch))
+    const bool is_double = dims[0] % 2 == 0 && dims[0] / 2 == m->batch;
+    if (nd == 1 && (dims[0] == m->batch || is_double))
         return filtered(cv, m, between(cv, m, x, dims[0] != m->batch));
     if (nd == KEYS_ONLY && dims[1] == 1 && m->keys != 1 && (dims[0] == 1 || dims[0] == m->batch))
         return NULL; /* it hides all keys or none */
@@ -166,7 +164,9 @@ void dtp_onnx_ms_attention(cv_t *cv) {
             dtp_cv_fail(cv, dnnl_tp_invalid_shape, "%lld columns in %lld heads", (long long)sizes[i],
                         (long long)heads);
     }
-    if (!cv->status && (sizes[0] > cols || sizes[1] > cols || sizes[0] + sizes[1] + sizes[2] != cols))
+    for (int i = 0; i < PARTS && !cv->status; ++i)
+        if (sizes[i] > cols) sizes[i] = cols; /* and their sum is another one */
+    if (!cv->status && (cols > INT32_MAX || sizes[0] + sizes[1] + sizes[2] != cols))
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its weights have %lld columns", (long long)cols);
     if (cv->status) return;
     val_t *in[] = {x, w, bias};
@@ -240,7 +240,7 @@ void dtp_onnx_ms_rotary_embedding(cv_t *cv) {
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", x->info.ndims);
     for (int i = 0; i < 2; ++i) want_rank(cv, angle[i], 2, "cos_cache");
     const int64_t pairs = cv->status ? 1 : dtp_cv_dim(cv, angle[0], 1);
-    if (!cv->status && (pairs < 1 || (part && (!heads || part != 2 * pairs))))
+    if (!cv->status && (pairs < 1 || pairs > INT32_MAX || (part && (!heads || part != 2 * pairs))))
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "it turns %lld features of %lld heads by %lld angles",
                     (long long)part, (long long)heads, (long long)pairs);
     if (cv->status) return;
@@ -413,7 +413,7 @@ void dtp_onnx_ms_group_query_attention(cv_t *cv) {
     const int64_t *total = cv->status ? NULL : dtp_cv_ints(cv, TOTAL, &n);
     const int64_t old = past[0] && !cv->status ? dtp_cv_dim(cv, past[0], ROWS) : 0;
     if (cv->status) return;
-    g.total = n == 1 ? *total : -1;
+    g.total = n == 1 && *total <= INT32_MAX ? *total : -1;
     g.places = old > g.total ? old : g.total;
     g.is_first = !past[0] || g.rows == g.total;
     if (g.total < g.rows || (!past[0] && g.total != g.rows)) {
@@ -421,7 +421,9 @@ void dtp_onnx_ms_group_query_attention(cv_t *cv) {
                     (long long)g.total, (long long)g.rows, (long long)old);
         return;
     }
-    const int64_t column[2] = {g.batch, 1};
+    const int64_t column[2] = {g.batch, 1}, pairs = turns ? dtp_cv_dim(cv, cv->in[COSINES], 1) : 0;
+    if (pairs > INT16_MAX)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its angles turn %lld pairs", (long long)pairs);
     g.keys = dtp_cv_reshape(cv, dtp_cv_typed(cv, cv->in[LAST_KEYS], dnnl_tp_s64), 2, column);
     g.keys = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_add, g.keys, number(cv, 1));
     g.before = g.is_first || cv->status ? dtp_cv_fill(cv, dnnl_tp_s64, 2, column, 0)
@@ -430,8 +432,7 @@ void dtp_onnx_ms_group_query_attention(cv_t *cv) {
         val_t *at = positions(cv, &g), *angle[2] = {NULL, NULL};
         for (int i = 0; i < 2 && !cv->status; ++i) angle[i] = dtp_cv_take(cv, cv->in[COSINES + i], 0, at);
         for (int i = 0; i < 2 && !cv->status; ++i)
-            x[i] = dtp_cv_rotate(cv, x[i], angle[0], angle[1], 2 * dtp_cv_dim(cv, cv->in[COSINES], 1),
-                                 neighbours);
+            x[i] = dtp_cv_rotate(cv, x[i], angle[0], angle[1], 2 * pairs, neighbours);
     }
     for (int i = 0; i < 2; ++i) {
         x[1 + i] = cached(cv, &g, past[i], x[1 + i]);

@@ -81,8 +81,8 @@ void dtp_onnx_ms_group_norm(cv_t *cv) {
     x = plus(cv, plus(cv, x, skip), cv->row->kind ? given(cv, BIAS) : NULL);
     dtp_cv_set(cv, 1, cv->row->kind ? x : NULL);
     const int64_t channels = cv->status ? 0 : dtp_cv_dim(cv, x, at);
-    int64_t space = 1;
-    for (int d = 1; d < nd && !cv->status; ++d) space *= d == at ? 1 : dtp_cv_dim(cv, x, d);
+    for (int d = 1; d < nd; ++d) (void)dtp_cv_dim(cv, x, d);
+    const int64_t space = cv->status ? 0 : is_last ? dtp_cv_product(x, 1, nd - 1) : dtp_cv_product(x, 2, nd);
     if (!cv->status && (groups < 1 || channels % groups))
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "%lld channels in %lld groups", (long long)channels,
                     (long long)groups);
