@@ -399,7 +399,7 @@ def grouped(d, tag):
         heads, size = groups * per, 16
         turns, packed = int(d.flip()), d.flip()
         window, softcap, smooth = d.pick(-1, -1, 2, 3), d.pick(0., 0., 5.), d.pick(None, None, 1)
-        extra, sink = i % 4 == 3, i % 5 == 4
+        extra, sink, places = i % 4 == 3, i % 5 == 4, turns and i % 3 < 2
         at = dict(num_heads=heads, kv_num_heads=groups, do_rotary=turns, local_window_size=window, softcap=softcap, **d.some(scale=.2))
         if turns:
             at["rotary_interleaved"] = int(d.flip())
@@ -419,6 +419,8 @@ def grouped(d, tag):
                 fed["k"], fed["v"] = d.x(b, s, groups * size), d.x(b, s, groups * size)
             fed["pk"], fed["pv"] = d.x(b, groups, buffer, size), d.x(b, groups, buffer, size)
             fed["last"], fed["total"] = np.array(lengths, i32) - 1, np.array([total], i32)
+            if places:
+                fed["at"] = d.ids(30, b, s, dtype=i64)
             if extra:
                 fed["extra"] = d.x(d.pick(1, b), d.pick(1, heads), s, total)
             return fed
@@ -427,15 +429,44 @@ def grouped(d, tag):
         kinds = [(2, 5, 0, [5, 5], 5), (3, 6, 0, [6, 4, 2], 6), (1, 3, 7, [10], 10), (3, 1, 7, [8, 5, 7], 8), (2, 1, 12, [6, 9], 9),
                  (1, 4, 15, [4], 4), (1, 4, 15, [9], 9)]
         chosen = [kinds[i % 7]] if i % 2 else kinds
-        ins = ["q", *(["", ""] if packed else ["k", "v"]), "pk", "pv", "last", "total", *(["cos", "sin"] if turns else ["", ""]), "",
+        ins = ["q", *(["", ""] if packed else ["k", "v"]), "pk", "pv", "last", "total", *(["cos", "sin"] if turns else ["", ""]), "at" if places else "",
                "extra" if extra else "", "sink" if sink else ""]
         while not ins[-1]:
             ins.pop()
         case(f"grouped{tag}_{i}", n("GroupQueryAttention", ins, ["y", "nk", "nv"], **at), [feed(*k) for k in chosen], inits, ["y", "nk", "nv"])
 
 
+def refusals(d):
+    """What is not implemented is refused by name; the results are never looked at."""
+    x, w = {"x": d.x(2, 3, 8)}, {"w": d.x(8, 24), "bias": d.x(24)}
+    qkv = {k: d.x(2, 3, 16) for k in "qkv"}
+    lengths = {"last": np.full(2, 2, i32), "total": np.array([3], i32)}
+    grouped_ins = ["q", "k", "v", "", "", "last", "total"]
+    gqa = dict(num_heads=1, kv_num_heads=1)
+    for name, node, fed, inits in (
+            ("attention_rotary", n("Attention", ["x", "w", "bias"], num_heads=2, do_rotary=1), x, w),
+            ("attention_share", n("Attention", ["x", "w", "bias"], num_heads=2, past_present_share_buffer=1), x, w),
+            ("attention_mask_4d", n("Attention", ["x", "w", "bias", "mask"], num_heads=2), {**x, "mask": d.ids(2, 2, 1, 5, 5)}, w),
+            ("multi_head_packed", n("MultiHeadAttention", ["q"], num_heads=2), {"q": d.x(2, 3, 2, 3, 4)}, {}),
+            ("multi_head_starts", n("MultiHeadAttention", ["q", "k", "v", "", "m"], num_heads=2), {**qkv, "m": d.ids(3, 8)}, {}),
+            ("grouped_window_cache", n("GroupQueryAttention", grouped_ins, sliding_window_cache=1, local_window_size=2, **gqa), {**qkv, **lengths}, {}),
+            ("grouped_quantised", n("GroupQueryAttention", grouped_ins, k_quant_type="PER_TENSOR", **gqa), {**qkv, **lengths}, {}),
+            ("grouped_scores", n("GroupQueryAttention", grouped_ins, ["y", "", "", "s"], qk_output=1, **gqa), {**qkv, **lengths}, {}),
+            ("grouped_norm", n("GroupQueryAttention", grouped_ins + [""] * 7 + ["g", "g"], **gqa), {**qkv, **lengths}, {"g": d.x(16)}),
+            ("rotary_packed", n("RotaryEmbedding", ["q", "at", "c", "s"], is_packed_batching=1), {"q": d.x(2, 3, 16), "at": d.ids(3, 2, 3, dtype=i64)},
+             {"c": d.x(9, 8), "s": d.x(9, 8)}),
+            ("gemm_activation", n("FusedGemm", ["a", "b"], activation="Cos"), {"a": d.x(2, 3), "b": d.x(3, 4)}, {}),
+            ("few_bits_layout", n("MatMulNBits", ["x", "b", "s"], K=8, N=3, block_size=16, weight_prepacked=1), x,
+             {"b": d.ids(9, 3, 1, 8).astype(np.uint8), "s": d.x(3)}),
+            ("quantised", n("QAttention", ["x"], num_heads=2), x, {}),
+            ("detector", n("BifurcationDetector", ["x"]), x, {})):
+        case(f"refused_{name}", node, fed, inits, [o for o in node.output if o], lambda **_: [f32(0)] * len([o for o in node.output if o]))
+
+
+NREFUSED = 14
+refusals(Draw(first_seed))
 for seed in range(first_seed, first_seed + seeds):
     draw, mark = Draw(seed), "" if seeds == 1 else f"_s{seed}"
     for family in products, nhwc, normalisations, by_definition, transforms, few_bits, attention, rotary, grouped:
         family(draw, mark)
-sys.exit(folders.run(nodes_program, open_program, refused))
+sys.exit(folders.run(nodes_program, open_program, refused, NREFUSED))

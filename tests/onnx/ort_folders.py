@@ -9,7 +9,7 @@ import onnxruntime as ort
 from onnx import TensorProto as T, helper as h, numpy_helper
 
 f32, i32, i64 = np.float32, np.int32, np.int64
-TYPES = {np.dtype(t): n for t, n in ((f32, T.FLOAT), (np.float64, T.DOUBLE), (i32, T.INT32), (i64, T.INT64), (bool, T.BOOL))}
+TYPES = {np.dtype(t): n for t, n in ((f32, T.FLOAT), (np.float64, T.DOUBLE), (i32, T.INT32), (i64, T.INT64), (np.uint8, T.UINT8), (bool, T.BOOL))}
 MS = "com.microsoft"
 
 

@@ -328,10 +328,17 @@ static val_t *visible(cv_t *cv, const group_t *g, bool is_causal, int64_t window
     return seen;
 }
 
-/* Positions of the rows, {B, S}. */
+/* Positions of the rows, {B, S}. Those that are given count from the first one where nothing is before the rows, as ONNX Runtime
+ * has it. */
 static val_t *positions(cv_t *cv, const group_t *g) {
-    if (given(cv, POSITIONS)) return cv->in[POSITIONS];
-    return dtp_cv_binary(cv, dnnl_tp_op_add, g->before, dtp_cv_counted(cv, g->rows, 0));
+    val_t *at = given(cv, POSITIONS), *before = g->before;
+    want_rank(cv, at, 2, "position_ids");
+    if (at && !g->is_first) return at;
+    if (at) {
+        before = dtp_cv_part(cv, at, 0, 0, 1);
+        before = cv->status ? NULL : dtp_cv_part(cv, before, 1, 0, 1);
+    }
+    return cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_add, before, dtp_cv_counted(cv, g->rows, 0));
 }
 
 /* Queries, keys and values apart, {B, H or G, S, D}; they may be the columns of one tensor. */
