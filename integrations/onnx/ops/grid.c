@@ -2,7 +2,7 @@
  * affine maps. */
 #include "onnx/ops/ops.h"
 
-enum { MOST = 3, CUBIC_TAPS = 4, CHANNELS = 1, SPACE = 2 };
+enum { MOST = 3, CUBIC_TAPS = 4, CHANNELS = 1, SPACE = 2, PLACES_OF_BINS = 4 };
 typedef enum { NEAREST, LINEAR, CUBIC } filter_t;
 typedef enum { ZEROS, BORDER, REFLECTION } padding_t;
 
@@ -86,15 +86,73 @@ static void between(cv_t *cv, sampler_t *s, int d, val_t *at) {
     s->weight[d][1] = t;
 }
 
+static bool next_tap(const sampler_t *s, int *tap) {
+    int d = s->n - 1;
+    for (; d >= 0 && ++tap[d] == s->taps; --d) tap[d] = 0;
+    return d >= 0;
+}
+
+static bool is_known(const val_t *x) { return dtp_cv_product(x, 0, x->info.ndims) != CV_RUNTIME; }
+
+/* What all taps bring, added: rows of the image, by number, times their weights. first: dimensions in front of N whose
+ * elements are added, too; the others are {N, out}, and `last` dimensions of one element. The base places and weights of
+ * the axes may be broadcast. NULL: sizes are not known, or the type is another one. */
+static val_t *sum_taps(cv_t *cv, const sampler_t *s, int first, int last) {
+    enum { MOST_TAPS = 64 };
+    val_t *ids[MOST_TAPS], *weights[MOST_TAPS];
+    int tap[MOST] = {0}, n = 0, most = 1;
+    if (cv->status || s->image->info.data_type != dnnl_tp_f32) return NULL;
+    for (int d = 0; d < s->n; ++d) {
+        most *= s->taps;
+        if (!is_known(s->base[d]) || s->image->info.dims[1 + d] == CV_RUNTIME) return NULL;
+    }
+    if (most > MOST_TAPS || s->image->info.dims[0] == CV_RUNTIME || (s->shift && !is_known(s->shift)))
+        return NULL;
+    do {
+        val_t *id = NULL, *w = NULL;
+        for (int d = 0; d < s->n && !cv->status; ++d) {
+            val_t *inside, *at = with(cv, dnnl_tp_op_add, s->base[d], s->first + tap[d]);
+            at = dtp_cv_typed(cv, place(cv, at, s->size[d], s->padding, s->align, &inside), dnnl_tp_s64);
+            if (d == 0 && s->shift) at = dtp_cv_binary(cv, dnnl_tp_op_add, at, s->shift);
+            id = id ? dtp_cv_binary(cv, dnnl_tp_op_add, with(cv, dnnl_tp_op_multiply, id, (double)s->size[d]),
+                                    at)
+                    : at;
+            val_t *x = s->weight[d][tap[d]];
+            if (inside) {
+                inside = dtp_cv_typed(cv, inside, dnnl_tp_f32);
+                x = x ? dtp_cv_binary(cv, dnnl_tp_op_multiply, x, inside) : inside;
+            }
+            if (x) w = w ? dtp_cv_binary(cv, dnnl_tp_op_multiply, w, x) : x;
+        }
+        if (cv->status) return NULL;
+        ids[n] = id;
+        weights[n++] = w ? w : dtp_cv_fill(cv, dnnl_tp_f32, id->info.ndims, id->info.dims, 1);
+    } while (next_tap(s, tap) && !cv->status);
+    val_t *in[] = {s->image, dtp_cv_stack(cv, n, ids, 0), dtp_cv_stack(cv, n, weights, 0)};
+    if (cv->status) return NULL;
+    int64_t dims[DNNL_TP_MAX_NDIMS];
+    const int nd = in[1]->info.ndims, out = nd - 1 - first - last;
+    dims[0] = dtp_cv_product(in[1], 0, 1 + first);
+    for (int d = 0; d < out; ++d) dims[1 + d] = in[1]->info.dims[1 + first + d];
+    in[1] = dtp_cv_reshape(cv, in[1], 1 + out, dims);
+    in[2] = dtp_cv_reshape(cv, in[2], 1 + out, dims);
+    const val_t *image = s->image;
+    const int64_t flat[] = {image->info.dims[0], dtp_cv_product(image, 1, 1 + s->n),
+                            image->info.dims[1 + s->n]};
+    in[0] = dtp_cv_reshape(cv, in[0], 3, flat);
+    return cv->status ? NULL : dtp_cv_op(cv, dnnl_tp_op_gather_sum, 3, in, 0, NULL);
+}
+
 /* What all taps bring, joined by an operator: {N, out, C}. */
 static val_t *all_taps(cv_t *cv, const sampler_t *s, int joined_by) {
-    int tap[MOST] = {0}, d = 0;
+    val_t *sum = joined_by == dnnl_tp_op_add ? sum_taps(cv, s, 0, 1) : NULL;
+    if (sum || cv->status) return sum;
+    int tap[MOST] = {0};
     val_t *all = NULL;
-    while (d >= 0 && !cv->status) {
+    do {
         val_t *part = tap_of(cv, s, tap);
         all = all ? dtp_cv_binary(cv, joined_by, all, part) : part;
-        for (d = s->n - 1; d >= 0 && ++tap[d] == s->taps; --d) tap[d] = 0;
-    }
+    } while (next_tap(s, tap) && !cv->status);
     return all;
 }
 
@@ -225,6 +283,34 @@ static val_t *samples(cv_t *cv, val_t *rois, int axis, int64_t size, int64_t bin
     return with(cv, dnnl_tp_op_minimum, with(cv, dnnl_tp_op_maximum, at, 0), (double)(size - 1));
 }
 
+/* The mean of all samples as one sum of rows, {1, R, rows, columns, C}; NULL as sum_taps. at, inside: {R, n} by axis. */
+static val_t *mean_of_bins(cv_t *cv, val_t *image, val_t *const *at, val_t *const *inside, val_t *shift,
+                           const int64_t *size, const int64_t *out, int64_t ratio) {
+    static const int64_t samples_first[] = {2, 0, 1};
+    sampler_t s = {.n = 2, .taps = 2, .padding = BORDER, .image = image};
+    const int64_t regions = at[0]->info.dims[0];
+    if (cv->status || regions == CV_RUNTIME) return NULL;
+    s.shift = dtp_cv_reshape(cv, shift, 2 + PLACES_OF_BINS, (const int64_t[]){1, 1, 1, regions, 1, 1});
+    for (int d = 0; d < 2 && !cv->status; ++d) {
+        /* Samples {rows, columns}, N, R, bins {rows, columns} */
+        const int64_t apart[] = {regions, out[d], ratio},
+                      dims[] = {d ? 1 : ratio, d ? ratio : 1, 1, regions, d ? 1 : out[d], d ? out[d] : 1};
+        val_t *part[] = {at[d], inside[d]};
+        for (int i = 0; i < 2; ++i) {
+            part[i] = dtp_cv_transpose(cv, dtp_cv_reshape(cv, part[i], 3, apart), samples_first);
+            part[i] = dtp_cv_reshape(cv, part[i], 2 + PLACES_OF_BINS, dims);
+        }
+        if (cv->status) return NULL;
+        s.size[d] = size[d];
+        between(cv, &s, d, part[0]);
+        for (int k = 0; k < 2 && !cv->status; ++k)
+            s.weight[d][k] =
+                dtp_cv_select(cv, part[1], with(cv, dnnl_tp_op_divide, s.weight[d][k], (double)ratio),
+                              number(cv, part[0], 0));
+    }
+    return sum_taps(cv, &s, 2, 0);
+}
+
 /* Bins of regions: the mean, or the largest weighted element, of ratio x ratio samples each. */
 void dtp_onnx_roi_align(cv_t *cv) {
     enum { X, ROIS, IMAGES, PLANES = 4, EDGES = 4, BINS = 6, HEIGHT = 2, COORDINATES = 16 };
@@ -260,16 +346,7 @@ void dtp_onnx_roi_align(cv_t *cv) {
     const int64_t regions = rois->info.dims[0], rows = dtp_cv_product(x, 0, 1);
     if (size[0] < 1 || size[1] < 1) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its image has no elements");
     if (cv->status) return;
-    for (int d = 0; d < 2; ++d) {
-        const int64_t n = out[d] * ratio, dims[] = {1, regions, d ? 1 : n, d ? n : 1, 1};
-        at[d] = samples(cv, rois, d, size[d], out[d], ratio, half, &seen[d]);
-        at[d] = dtp_cv_reshape(cv, at[d], SPACE + MOST, dims);
-        seen[d] = dtp_cv_reshape(cv, seen[d], SPACE + MOST, dims);
-    }
-    if (cv->status) return;
-    val_t *inside = dtp_cv_binary(cv, dnnl_tp_op_logical_and, seen[0], seen[1]);
-    val_t *none[2] = {with(cv, dnnl_tp_op_multiply, at[0], 0), with(cv, dnnl_tp_op_multiply, at[1], 0)};
-    for (int d = 0; d < 2 && !cv->status; ++d) at[d] = dtp_cv_binary(cv, dnnl_tp_op_add, at[d], none[1 - d]);
+    for (int d = 0; d < 2; ++d) at[d] = samples(cv, rois, d, size[d], out[d], ratio, half, &seen[d]);
     /* All images are one, of as many rows as they have together. */
     val_t *image = dtp_cv_transpose(cv, x, channels_last);
     int64_t all = CV_RUNTIME;
@@ -279,6 +356,21 @@ void dtp_onnx_roi_align(cv_t *cv) {
     val_t *shift = dtp_cv_reshape(cv, dtp_cv_typed(cv, cv->in[IMAGES], dnnl_tp_s64), SPACE + MOST,
                                   (const int64_t[]){1, cv->in[IMAGES]->info.dims[0], 1, 1, 1});
     shift = with(cv, dnnl_tp_op_multiply, shift, (double)size[0]);
+    val_t *means = is_max || cv->status ? NULL : mean_of_bins(cv, image, at, seen, shift, size, out, ratio);
+    if (means || cv->status) {
+        means = dtp_cv_reshape(cv, means, PLANES, (const int64_t[]){regions, out[0], out[1], c});
+        dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_transpose(dtp_cv_last(cv), means, channels_first));
+        return;
+    }
+    for (int d = 0; d < 2; ++d) {
+        const int64_t n = out[d] * ratio, dims[] = {1, regions, d ? 1 : n, d ? n : 1, 1};
+        at[d] = dtp_cv_reshape(cv, at[d], SPACE + MOST, dims);
+        seen[d] = dtp_cv_reshape(cv, seen[d], SPACE + MOST, dims);
+    }
+    if (cv->status) return;
+    val_t *inside = dtp_cv_binary(cv, dnnl_tp_op_logical_and, seen[0], seen[1]);
+    val_t *none[2] = {with(cv, dnnl_tp_op_multiply, at[0], 0), with(cv, dnnl_tp_op_multiply, at[1], 0)};
+    for (int d = 0; d < 2 && !cv->status; ++d) at[d] = dtp_cv_binary(cv, dnnl_tp_op_add, at[d], none[1 - d]);
     val_t *y = cv->status ? NULL
                           : dtp_cv_between(cv, image, 2, size, at, shift,
                                            is_max ? dnnl_tp_op_maximum : dnnl_tp_op_add);

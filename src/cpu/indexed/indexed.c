@@ -40,7 +40,8 @@ static combine_t *combine_of(int what, dnnl_tp_data_type_t type) {
         [dnnl_tp_f32] = ENTRIES(float),   [dnnl_tp_f64] = ENTRIES(double), [dnnl_tp_s64] = ENTRIES(int64_t),
         [dnnl_tp_s32] = ENTRIES(int32_t), [dnnl_tp_s8] = ENTRIES(int8_t),  [dnnl_tp_u8] = ENTRIES(uint8_t),
     };
-    if (what < DTP_INDEXED_ADD || (size_t)type >= sizeof all / sizeof *all) return NULL;
+    if (what < DTP_INDEXED_ADD || what > DTP_INDEXED_MIN || (size_t)type >= sizeof all / sizeof *all)
+        return NULL;
     return all[type][what - DTP_INDEXED_ADD];
 }
 
@@ -90,7 +91,9 @@ static dnnl_tp_status_t indexed_init(dtp_pd_t *pd) {
     DTP_DISPATCH(d->ids.data_type == dnnl_tp_s32 || d->ids.data_type == dnnl_tp_s64, UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
     p->combine = combine_of(d->what, d->data.data_type);
-    DTP_DISPATCH(d->what <= DTP_INDEXED_SET || p->combine, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->what <= DTP_INDEXED_SET || p->combine ||
+                     (d->what == DTP_INDEXED_SUM && d->data.data_type == dnnl_tp_f32),
+                 UNSUPPORTED_DATA_TYPE);
     p->wide = d->ids.data_type == dnnl_tp_s64;
     p->size = (int64_t)dtp_type_size(d->data.data_type);
     p->row = d->width[0] * p->size;
@@ -102,7 +105,7 @@ static dnnl_tp_status_t indexed_init(dtp_pd_t *pd) {
         p->nrows *= d->loops[i];
     }
     for (int i = 0; i < d->nloops; ++i) {
-        if (d->what == DTP_INDEXED_GATHER || d->data_strides[i] != 0) {
+        if (d->what == DTP_INDEXED_GATHER || d->what == DTP_INDEXED_SUM || d->data_strides[i] != 0) {
             p->shared[p->nshared++] = i;
             p->items *= d->loops[i];
         } else {
@@ -114,8 +117,10 @@ static dnnl_tp_status_t indexed_init(dtp_pd_t *pd) {
     choose_kernel(pd, p);
     const double row_ns = p->elements ? 1 : 4, byte_ns = .06, word_ns = .15;
     const double tile_words = (double)dtp_min64(p->nids * p->words, DTP_INDEXED_TILE);
-    p->grain = dtp_grain(p->words ? 4 + word_ns * tile_words
-                                  : (double)p->each * (row_ns + byte_ns * (double)p->row));
+    if (d->what == DTP_INDEXED_SUM) p->grain = dtp_grain(d->ntaps * (2 + .02 * (double)p->row));
+    else
+        p->grain = dtp_grain(p->words ? 4 + word_ns * tile_words
+                                      : (double)p->each * (row_ns + byte_ns * (double)p->row));
     p->copy_grain = dtp_grain(byte_ns * COPY_BYTES);
     return dnnl_tp_success;
 }
@@ -297,6 +302,47 @@ static void copy_items(void *arg, int slot, int64_t begin, int64_t end) {
     memcpy(j->dst + first, j->data + first, (size_t)(last - first));
 }
 
+/* ---- Sums ------------------------------------------------------------------------------------------------------ */
+
+static void sum_in_c(const dtp_indexed_sums_t *a) {
+    for (int64_t r = 0; r < a->rows; ++r) {
+        float *dst = a->dst + r * a->width;
+        for (int64_t c = 0; c < a->width; ++c) dst[c] = 0.f;
+        for (int64_t at = r; at < a->taps * a->step; at += a->step) {
+            const float weight = a->weight[at];
+            if (weight == 0.f || a->limit == 0) continue;
+            int64_t id = a->wide_ids ? ((const int64_t *)a->ids)[at] : ((const int32_t *)a->ids)[at];
+            if (!fits(id, a->limit)) id = id < 0 ? 0 : a->limit - 1;
+            const float *src = a->src + (id < 0 ? id + a->limit : id) * a->width;
+            for (int64_t c = 0; c < a->width; ++c) dst[c] += weight * src[c];
+        }
+    }
+}
+
+static void sum_rows(void *arg, int slot, int64_t begin, int64_t end) {
+    const job_t *j = arg;
+    const plan_t *p = j->plan;
+    const dtp_indexed_desc_t *d = j->d;
+    const int64_t each = d->loops[1], id_size = p->wide ? sizeof(int64_t) : sizeof(int32_t);
+    (void)slot;
+    for (int64_t r = begin, n; r < end; r += n) { /* of one batch */
+        n = dtp_min64(end - r, each - r % each);
+        const dtp_indexed_sums_t a = {.src = (const float *)(const void *)j->data +
+                                             r / each * d->data_strides[0],
+                                      .weight = (const float *)(const void *)j->rows + r,
+                                      .dst = (float *)(void *)j->dst + r * d->width[0],
+                                      .ids = (const char *)j->ids + r * id_size,
+                                      .wide_ids = p->wide,
+                                      .rows = n,
+                                      .width = d->width[0],
+                                      .taps = d->ntaps,
+                                      .step = p->nrows,
+                                      .limit = d->limits[0]};
+        if (p->kernels && !j->limits) p->kernels->sums(&a);
+        else sum_in_c(&a);
+    }
+}
+
 /* ---- Execution ------------------------------------------------------------------------------------------------- */
 
 static void check_items(void *arg, int slot, int64_t begin, int64_t end) {
@@ -350,6 +396,10 @@ static dnnl_tp_status_t indexed_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
         return dnnl_tp_success;
     }
     job.rows = ctx->ptr[DTP_INDEXED_ROWS];
+    if (d->what == DTP_INDEXED_SUM) {
+        if (p->row > 0) dtp_parallel_for(ctx->par, p->nrows, p->grain, sum_rows, &job);
+        return dnnl_tp_success;
+    }
     if (job.dst != job.data) /* not in place */
         dtp_parallel_for(ctx->par, dtp_div_up(p->elems * p->size, COPY_BYTES), p->copy_grain, copy_items,
                          &job);

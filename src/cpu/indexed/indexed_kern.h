@@ -38,10 +38,21 @@ typedef struct {
     int64_t n, step, id_step, limit;
 } dtp_indexed_elements_t;
 
+/* dst[r * width + c] = sum over t < taps of weight[t * step + r] * src[id * width + c], id = ids[t * step + r], for
+ * r < rows and c < width. */
+typedef struct {
+    const float *src, *weight;
+    float *dst;
+    const void *ids;
+    bool wide_ids;
+    int64_t rows, width, taps, step, limit;
+} dtp_indexed_sums_t;
+
 typedef struct {
     int lanes;
     void (*columns)(const dtp_indexed_columns_t *a);
     void (*elements)(const dtp_indexed_elements_t *a);
+    void (*sums)(const dtp_indexed_sums_t *a);
     /* Are all of n ids in -limit..limit-1? */
     bool (*inside)(const void *ids, bool wide_ids, int64_t n, int64_t limit);
 } dtp_indexed_kernels_t;

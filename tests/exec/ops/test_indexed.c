@@ -1,5 +1,6 @@
 /* Gathers and scatters against the definitions in this file: every axis, several types, positions from the end and outside,
  * positions that meet, no elements; the same on one thread and on three. */
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -174,6 +175,49 @@ static void test_coordinates(void **state) {
     assert_memory_equal(got.u8, ((const uint8_t[]){9, 3, 7, 250}), 4);
 }
 
+/* Weighted sums against sums in double, of rows around vectors; what has no weight may be anything; positions outside fail. */
+static void test_sums(void **state) {
+    (void)state;
+    enum { B = 2, P = 50, N = 7, Q = 5, EACH = N * Q, WIDEST = 150, MOST_TAPS = 9 };
+    static const int64_t widths[] = {1, 3, 8, 16, 17, 64, 70, 150}, taps[] = {0, 1, 4, MOST_TAPS};
+    static float data[B * P * WIDEST], weights[MOST_TAPS * B * EACH], out[B * EACH * WIDEST];
+    static int32_t narrow[MOST_TAPS * B * EACH];
+    test_rng_t r = test_rng(7);
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; ++w)
+        for (size_t t = 0; t < sizeof taps / sizeof *taps; ++t)
+            for (int threads = 1; threads <= 3; threads += 2) {
+                const int64_t c = widths[w], n = taps[t], all = n * B * EACH;
+                for (int64_t i = 0; i < B * P * c; ++i) data[i] = test_uniform(&r, -1.f, 1.f);
+                for (int64_t i = 0; i < c; ++i) data[i] = NAN; /* row 0 */
+                fill_ids(all, P, (uint64_t)(w + t));
+                for (int64_t i = 0; i < all; ++i) {
+                    const bool is_first = i % (B * EACH) < EACH && (ids[i] == 0 || ids[i] == -P);
+                    weights[i] = is_first || i % 5 == 0 ? 0.f : test_uniform(&r, -1.f, 1.f);
+                    narrow[i] = (int32_t)ids[i];
+                }
+                const test_tensor_t in[] = {{dnnl_tp_f32, 3, {B, P, c}, data},
+                                            {w % 2 ? dnnl_tp_s32 : dnnl_tp_s64,
+                                             4,
+                                             {n, B, N, Q},
+                                             w % 2 ? (const void *)narrow : (const void *)ids},
+                                            {dnnl_tp_f32, 4, {n, B, N, Q}, weights}};
+                CHECK_OK(test_one_op(dnnl_tp_op_gather_sum, 0, NULL, 3, in, out, sizeof out, threads));
+                for (int64_t i = 0; i < B * EACH * c; ++i) {
+                    double sum = 0;
+                    for (int64_t k = 0; k < n; ++k) {
+                        const int64_t at = k * B * EACH + i / c;
+                        const float x = data[(i / c / EACH * P + from_end(ids[at], P)) * c + i % c];
+                        if (weights[at] != 0) sum += (double)weights[at] * (double)x;
+                    }
+                    assert_true(fabs((double)out[i] - sum) <= 1e-5);
+                }
+                if (n == 0) continue;
+                ids[all - 1] = narrow[all - 1] = P;
+                CHECK_STATUS(test_one_op(dnnl_tp_op_gather_sum, 0, NULL, 3, in, out, sizeof out, threads),
+                             dnnl_tp_runtime_error);
+            }
+}
+
 /* Positions outside fail the run, by name, before anything is written; without elements there are none. */
 static void test_outside(void **state) {
     (void)state;
@@ -227,9 +271,9 @@ static int setup(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_take),     cmocka_unit_test(test_short_rows),
-        cmocka_unit_test(test_elements), cmocka_unit_test(test_coordinates),
-        cmocka_unit_test(test_outside),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_take),     cmocka_unit_test(test_short_rows),  cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_coordinates), cmocka_unit_test(test_outside),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

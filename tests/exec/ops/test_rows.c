@@ -106,7 +106,7 @@ static bool is_coordinates(const dtp_op_row_t *row) {
 }
 static bool is_ids(const dtp_op_row_t *row, int input) {
     return input == 1 && (row->kind == dnnl_tp_op_gather || row->cls == &dtp_class_take || is_elements(row) ||
-                          is_coordinates(row));
+                          is_coordinates(row) || row->cls == &dtp_class_gather_sum);
 }
 
 /* A shape is known when the graph is compiled: a constant in any case. */
@@ -153,6 +153,12 @@ static int dims_of(const dtp_op_row_t *row, int input, dnnl_tp_dims_t dims) {
                           row->cls == &dtp_class_max_pool || row->cls == &dtp_class_avg_pool ||
                           row->cls == &dtp_class_interpolate;
     for (int d = 0; d < 4; ++d) dims[d] = 1;
+    if (row->cls == &dtp_class_gather_sum) { /* x {1, rows, cols}, the others {2, 1, rows} */
+        dims[0] = input ? 2 : 1;
+        dims[1] = input ? 1 : rows;
+        dims[2] = input ? rows : cols;
+        return 3;
+    }
     if (!is_image) {
         dims[0] = is_row && !is_list ? cols : rows;
         dims[1] = is_ids(row, input) && is_coordinates(row) ? 1 : cols;

@@ -5,6 +5,7 @@ static const dtp_field_t indexed_fields[] = {
     DTP_FIELD(dtp_indexed_desc_t, what, S32),
     DTP_FIELD(dtp_indexed_desc_t, nloops, S32),
     DTP_FIELD(dtp_indexed_desc_t, ncomponents, S32),
+    DTP_FIELD(dtp_indexed_desc_t, ntaps, S32),
     DTP_FIELD(dtp_indexed_desc_t, nwidth, S32),
     DTP_FIELD_ARRAY(dtp_indexed_desc_t, loops, DIMS, nloops),
     DTP_FIELD_ARRAY(dtp_indexed_desc_t, data_strides, DIMS, nloops),
@@ -20,7 +21,10 @@ static const dtp_field_t indexed_fields[] = {
 /* A gather reads only the rows that are asked for. */
 static void indexed_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
     const int what = ((const dtp_indexed_desc_t *)op)->what;
-    if (what == DTP_INDEXED_GATHER)
+    if (what == DTP_INDEXED_SUM)
+        work->flops = 2. * (double)dtp_md_nelems(arg[DTP_INDEXED_ROWS].md) *
+                      (double)((const dtp_indexed_desc_t *)op)->width[0];
+    else if (what == DTP_INDEXED_GATHER)
         work->bytes = dtp_md_moved(arg[DTP_INDEXED_IDS].md) + 2. * dtp_md_moved(arg[DTP_INDEXED_DST].md);
     else if (what != DTP_INDEXED_SET) work->flops = (double)dtp_md_nelems(arg[DTP_INDEXED_ROWS].md);
 }

@@ -1,5 +1,5 @@
-/* Elements by computed positions: take and gather_elements (along an axis), gather_nd, and scatters, which put rows into a
- * copy of a tensor. One kernel serves them: what differs is the arithmetic of positions. */
+/* Elements by computed positions: take and gather_elements (along an axis), gather_nd, gather_sum, and scatters, which put
+ * rows into a copy of a tensor. One kernel serves them: what differs is the arithmetic of positions. */
 #include "common/problems/graph/indexed.h"
 #include "exec/ops/ops.h"
 
@@ -113,6 +113,30 @@ static dnnl_tp_status_t gather_nd_infer(const dtp_infer_t *c) {
     int64_t depth;
     DTP_TRY(check_nd(c, batch, &depth));
     return nd_rows(c, batch, depth, c->out);
+}
+
+/* Positions and weights {T, B, ...}. */
+static dnnl_tp_status_t gather_sum_infer(const dtp_infer_t *c) {
+    const info_t *x = c->in[0], *ids = c->in[1], *w = c->in[2];
+    enum { MOST_TAPS = 1 << 20 };
+    char tx[DTP_SHAPE_TEXT], ti[DTP_SHAPE_TEXT], tw[DTP_SHAPE_TEXT];
+    DTP_TRY(check_ids(c));
+    TYPE(x->data_type == dnnl_tp_f32 && w->data_type == dnnl_tp_f32,
+         "src and weights have types %s and %s, f32 is needed", dnnl_tp_dt2str(x->data_type),
+         dnnl_tp_dt2str(w->data_type));
+    bool fits =
+        x->ndims == 3 && ids->ndims >= 2 && ids->ndims == w->ndims && dtp_dims_fit(x->dims[0], ids->dims[1]);
+    for (int d = 0; fits && d < ids->ndims; ++d) fits = dtp_dims_fit(ids->dims[d], w->dims[d]);
+    SHAPE(fits, "positions %s and weights %s do not fit src %s", dtp_info_text(ids, ti), dtp_info_text(w, tw),
+          dtp_info_text(x, tx));
+    SHAPE(ids->dims[0] <= MOST_TAPS, "positions %s have more than %d rows for one", dtp_info_text(ids, ti),
+          MOST_TAPS);
+    info_t *o = c->out;
+    o->data_type = x->data_type;
+    o->ndims = ids->ndims;
+    memcpy(o->dims, ids->dims + 1, sizeof(int64_t) * (size_t)(ids->ndims - 1));
+    o->dims[o->ndims - 1] = x->dims[2];
+    return dnnl_tp_success;
 }
 
 /* Rows of a scatter have this shape and the type of the data. */
@@ -232,6 +256,23 @@ static dnnl_tp_status_t nd_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
+static dnnl_tp_status_t gather_sum_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    const info_t *x = dtp_info(l, n->in[0]), *ids = dtp_info(l, n->in[1]);
+    dtp_indexed_desc_t *d;
+    dtp_step_t *s;
+    DTP_TRY(new_step(l, n, &d, &s));
+    const int64_t each = dtp_info_product(ids, 2, ids->ndims);
+    d->what = DTP_INDEXED_SUM;
+    d->ntaps = (int)ids->dims[0];
+    d->width[0] = x->dims[2];
+    d->ncomponents = 1;
+    d->limits[0] = x->dims[1];
+    d->step_strides[0] = x->dims[2];
+    add_loop(d, x->dims[0], x->dims[1] * x->dims[2], each);
+    add_loop(d, each, 0, 1);
+    return dnnl_tp_success;
+}
+
 #define CLASS(name, fields, infer, values, lower)                                                         \
     const dtp_op_class_t dtp_class_##name =                                                               \
         DTP_OP_CLASS(attrs_t, DTP_FIELDS(fields), 0, 0, 1 | 1 << 2, dtp_one_result, infer, values, lower, \
@@ -241,3 +282,6 @@ CLASS(gather_elements, along_fields, gather_elements_infer, DTP_NO_VALUES, eleme
 CLASS(gather_nd, nd_fields, gather_nd_infer, DTP_NO_VALUES, nd_lower);
 CLASS(scatter_elements, scatter_fields, scatter_elements_infer, DTP_NO_VALUES, elements_lower);
 CLASS(scatter_nd, scatter_nd_fields, scatter_nd_infer, DTP_NO_VALUES, nd_lower);
+const dtp_op_class_t dtp_class_gather_sum =
+    DTP_OP_CLASS(attrs_t, DTP_NO_FIELDS, 0, 0, DTP_NO_BF16, dtp_one_result, gather_sum_infer, DTP_NO_VALUES,
+                 gather_sum_lower, DTP_NO_CUT, DTP_NO_POST);
