@@ -5,6 +5,7 @@ an error when the package is loaded and not a crash later.
 """
 import ctypes as c
 import os
+import re
 from typing import Any, Optional, Tuple
 
 folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native")
@@ -145,12 +146,13 @@ for _kind in Error, *Error.__subclasses__():
     _kind.__module__ = "dnnl_tp"  # where programs find it
 _errors = {1: OutOfMemory, 2: InvalidArgument, 3: Unimplemented, 7: InvalidArgument, 8: InvalidArgument,
            9: InvalidArgument, 10: InvalidArgument, 0x1003: Cancelled, 0x1004: DeadlineExceeded}
+_c_names = re.compile(r"\b(?:onnx|dnnl_tp_\w+): ")  # of C functions, which a program in Python did not call
 
 
 def fail(status: int, text: Optional[str] = None) -> None:
     """Raises the Error of a status that the last call of this thread returned; or with a text of the package's own."""
     if text is None:
-        text = lib.dnnl_tp_last_error().decode(errors="replace")
+        text = _c_names.sub("", lib.dnnl_tp_last_error().decode(errors="replace"))
     raise _errors.get(status, Error)(text, status)
 
 
