@@ -28,12 +28,17 @@ val_t *dtp_cv_join_heads(cv_t *cv, val_t *x) {
     return dtp_cv_reshape_keeping(dtp_cv_last(cv), y, sizeof dims / sizeof *dims, dims, dtp_cv_leading(2));
 }
 
+static val_t *scaled(cv_t *cv, val_t *x, float scale) {
+    if (cv->status || scale == 1.f) return x;
+    return dtp_cv_binary(cv, dnnl_tp_op_multiply, x, dtp_cv_scalar(cv, x->info.data_type, (double)scale));
+}
+
 /* A product of {B, H, S, D} with {B, G, ...}, of which each serves H / G heads one after the other: their rows stand
- * behind each other. */
-static val_t *shared_product(cv_t *cv, val_t *x, val_t *w, bool transposed) {
+ * behind each other. The scale goes where the product can take it in. */
+static val_t *shared_product(cv_t *cv, val_t *x, val_t *w, bool transposed, float scale) {
     if (cv->status) return NULL;
     const int64_t heads = x->info.dims[HEADS], groups = w->info.dims[HEADS];
-    if (heads == groups) return dtp_cv_matmul(cv, x, w, transposed);
+    if (heads == groups) return scaled(cv, dtp_cv_matmul(cv, x, w, transposed), scale);
     const int64_t rows = dtp_cv_dim(cv, x, ROWS);
     if (!cv->status && (groups < 1 || heads < 1 || heads % groups || rows > INT32_MAX))
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "%lld heads cannot share %lld of keys", (long long)heads,
@@ -41,6 +46,7 @@ static val_t *shared_product(cv_t *cv, val_t *x, val_t *w, bool transposed) {
     if (cv->status) return NULL;
     const int64_t dims[RANK] = {x->info.dims[BATCH], groups, heads / groups * rows, x->info.dims[FEATURES]};
     val_t *y = dtp_cv_matmul(cv, dtp_cv_reshape(cv, x, RANK, dims), w, transposed);
+    y = scaled(cv, y, scale);
     if (cv->status) return NULL;
     const int64_t apart[RANK] = {dims[BATCH], heads, rows, y->info.dims[FEATURES]};
     return dtp_cv_reshape(cv, y, RANK, apart);
@@ -48,10 +54,9 @@ static val_t *shared_product(cv_t *cv, val_t *x, val_t *w, bool transposed) {
 
 val_t *dtp_cv_attend(cv_t *cv, dtp_attend_t *a) {
     const int64_t axis = RANK - 1;
-    val_t *s = shared_product(cv, a->q, a->k, true);
+    val_t *s = shared_product(cv, a->q, a->k, true, a->scale);
     if (cv->status) return NULL;
     const dnnl_tp_data_type_t type = s->info.data_type;
-    s = dtp_cv_binary(cv, dnnl_tp_op_multiply, s, dtp_cv_scalar(cv, type, (double)a->scale));
     a->kept[0] = s;
     if (a->softcap > 0) {
         s = dtp_cv_binary(cv, dnnl_tp_op_divide, s, dtp_cv_scalar(cv, type, (double)a->softcap));
@@ -77,7 +82,7 @@ val_t *dtp_cv_attend(cv_t *cv, dtp_attend_t *a) {
                           p);
     }
     a->kept[3] = p;
-    return shared_product(cv, p, a->v, false);
+    return shared_product(cv, p, a->v, false, 1.f);
 }
 
 static val_t *both(cv_t *cv, val_t *x, val_t *y) {

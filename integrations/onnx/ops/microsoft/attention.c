@@ -290,23 +290,26 @@ typedef struct {
     val_t *keys, *before;
 } group_t;
 
-/* The past with the new rows where each row of the batch has its end; zeros behind them. {B, G, places, D} */
-static val_t *cached(cv_t *cv, const group_t *g, val_t *past, val_t *x) {
+/* For each place of the cache the row of {past, new rows, zeros} that comes there, {B, G, places, 1}: new rows stand where the
+ * past of their row of the batch ends, zeros behind them. */
+static val_t *origins(cv_t *cv, const group_t *g, int64_t old) {
+    val_t *place = dtp_cv_counted(cv, g->places, 0);
+    val_t *at = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_subtract, place, g->before);
     if (cv->status) return NULL;
-    if (g->is_first) return dtp_cv_pad_axis(cv, x, ROWS, 0, g->places - g->rows, 0);
-    const int64_t old = dtp_cv_dim(cv, past, ROWS);
-    val_t *all[] = {past, dtp_cv_pad_axis(cv, x, ROWS, 0, 1, 0)};
-    val_t *from = dtp_cv_concat(cv, ROWS, 2, all), *place = dtp_cv_counted(cv, g->places, 0);
-    if (cv->status) return NULL;
-    /* Row of the update; 0 and more than rows: none. */
-    val_t *at = dtp_cv_binary(cv, dnnl_tp_op_subtract, place, g->before);
     val_t *is_old = dtp_cv_binary(cv, dnnl_tp_op_less, at, number(cv, 0));
     at = dtp_cv_binary(cv, dnnl_tp_op_minimum, at, number(cv, g->rows));
-    at = dtp_cv_binary(cv, dnnl_tp_op_add, at, number(cv, old));
+    at = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_add, at, number(cv, old));
     at = cv->status ? NULL : dtp_cv_select(cv, is_old, place, at); /* {B, places} */
     const int64_t each[RANK] = {g->batch, 1, g->places, 1}, every[RANK] = {g->batch, g->groups, g->places, 1};
-    at = dtp_cv_expand(cv, dtp_cv_reshape(cv, at, RANK, each), RANK, every);
-    val_t *in[] = {from, at};
+    return cv->status ? NULL : dtp_cv_expand(cv, dtp_cv_reshape(cv, at, RANK, each), RANK, every);
+}
+
+/* Keys or values of the past and new ones, {B, G, places, D}. from: origins(), of rows that are not the first ones. */
+static val_t *cached(cv_t *cv, const group_t *g, val_t *past, val_t *x, val_t *from) {
+    if (cv->status) return NULL;
+    if (g->is_first) return dtp_cv_pad_axis(cv, x, ROWS, 0, g->places - g->rows, 0);
+    val_t *all[] = {past, dtp_cv_pad_axis(cv, x, ROWS, 0, 1, 0)};
+    val_t *in[] = {dtp_cv_concat(cv, ROWS, 2, all), from};
     return cv->status ? NULL : dtp_cv_op_at(cv, dnnl_tp_op_gather_nd, 2, in, dnnl_tp_op_attr_batch_dims, 2);
 }
 
@@ -441,8 +444,9 @@ void dtp_onnx_ms_group_query_attention(cv_t *cv) {
         for (int i = 0; i < 2 && !cv->status; ++i)
             x[i] = dtp_cv_rotate(cv, x[i], angle[0], angle[1], 2 * pairs, neighbours);
     }
+    val_t *from = g.is_first || cv->status ? NULL : origins(cv, &g, old);
     for (int i = 0; i < 2; ++i) {
-        x[1 + i] = cached(cv, &g, past[i], x[1 + i]);
+        x[1 + i] = cached(cv, &g, past[i], x[1 + i], from);
         dtp_cv_set(cv, 1 + i, x[1 + i]);
         x[1 + i] = cv->status ? NULL : dtp_cv_part(cv, x[1 + i], ROWS, 0, g.total);
     }
