@@ -299,29 +299,56 @@ V_INLINE void v_to4_f16(char *p, const vf *x, int stream) {
         v_put(p + 64 * i, _mm512_inserti64x4(lo, _mm512_cvtps_ph(x[2 * i + 1], 0), 1), stream);
     }
 }
+/* Is one of four vectors' lanes NaN? */
+V_INLINE int v_any_nan4(const vf *x) {
+    return !_kortestz_mask16_u8(_mm512_cmp_ps_mask(x[0], x[1], _CMP_UNORD_Q),
+                                _mm512_cmp_ps_mask(x[2], x[3], _CMP_UNORD_Q));
+}
+/* v_bf16_high of what is no NaN. */
+V_INLINE __m512i v_bf16_high_number(vf x) {
+    const __m512i u = _mm512_castps_si512(x);
+    const __mmask16 odd = _mm512_test_epi32_mask(u, _mm512_set1_epi32(0x10000));
+    return _mm512_add_epi32(u,
+                            _mm512_mask_mov_epi32(_mm512_set1_epi32(0x7fff), odd, _mm512_set1_epi32(0x8000)));
+}
 V_INLINE void v_to4_bf16(char *p, const vf *x, int stream) {
     const __m512i odd = _mm512_add_epi32(
         _mm512_set1_epi32(0x00030001),
         _mm512_mullo_epi32(_mm512_set1_epi32(0x00040004),
                            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
+    __m512i high[4];
+    if (__builtin_expect(v_any_nan4(x), 0))
+        for (int i = 0; i < 4; ++i) high[i] = v_bf16_high(x[i]);
+    else
+        for (int i = 0; i < 4; ++i) high[i] = v_bf16_high_number(x[i]);
     for (int i = 0; i < 2; ++i)
-        v_put(p + 64 * i, _mm512_permutex2var_epi16(v_bf16_high(x[2 * i]), odd, v_bf16_high(x[2 * i + 1])),
-              stream);
+        v_put(p + 64 * i, _mm512_permutex2var_epi16(high[2 * i], odd, high[2 * i + 1]), stream);
 }
 /* 16-bit lanes of both pairs, as packs leaves them in groups of four, to bytes in order. */
 V_INLINE __m512i v_bytes_in_order(__m512i x) {
     return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
                                     x);
 }
+/* Rounded to 16 bits in the order of packs; what does not fit a byte stays outside its range. NaN
+ * gives 0. */
+V_INLINE void v_to4_words(const vf *x, __m512i *pair) {
+    const float most = 512.f;
+    __m512i y[4];
+    if (__builtin_expect(v_any_nan4(x), 0))
+        for (int i = 0; i < 4; ++i) y[i] = v_to_int(x[i], -most, most);
+    else
+        for (int i = 0; i < 4; ++i) y[i] = _mm512_cvtps_epi32(v_within(x[i], most));
+    for (int i = 0; i < 2; ++i) pair[i] = _mm512_packs_epi32(y[2 * i], y[2 * i + 1]);
+}
 V_INLINE void v_to4_s8(char *p, const vf *x, int stream) {
-    __m512i a = _mm512_packs_epi32(v_to_int(x[0], -128.f, 127.f), v_to_int(x[1], -128.f, 127.f));
-    __m512i b = _mm512_packs_epi32(v_to_int(x[2], -128.f, 127.f), v_to_int(x[3], -128.f, 127.f));
-    v_put(p, v_bytes_in_order(_mm512_packs_epi16(a, b)), stream);
+    __m512i pair[2];
+    v_to4_words(x, pair);
+    v_put(p, v_bytes_in_order(_mm512_packs_epi16(pair[0], pair[1])), stream);
 }
 V_INLINE void v_to4_u8(char *p, const vf *x, int stream) {
-    __m512i a = _mm512_packs_epi32(v_to_int(x[0], 0.f, 255.f), v_to_int(x[1], 0.f, 255.f));
-    __m512i b = _mm512_packs_epi32(v_to_int(x[2], 0.f, 255.f), v_to_int(x[3], 0.f, 255.f));
-    v_put(p, v_bytes_in_order(_mm512_packus_epi16(a, b)), stream);
+    __m512i pair[2];
+    v_to4_words(x, pair);
+    v_put(p, v_bytes_in_order(_mm512_packus_epi16(pair[0], pair[1])), stream);
 }
 
 #endif
