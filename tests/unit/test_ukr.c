@@ -39,6 +39,7 @@ typedef struct {
     int mr, nv, cols;
     int64_t k, nblk;
     bool plain, table, taps, add, add_table, bias, half_panel, past;
+    int even; /* not 0: the kernel is set->even[even - 1] */
     uint32_t flags;
     int pf_mode, pf_shift;
 } case_t;
@@ -51,11 +52,13 @@ static uint32_t flags(uint32_t may) {
 
 static void check_tile(const case_t *c) {
     const int ntap = c->taps ? MAX_TAPS : 1;
-    const int64_t rows = c->mr * c->nblk, k = c->k, lda = k * ntap + 3, ldc = c->cols + (c->past ? 16 : 5),
+    const int64_t rows = c->mr * c->nblk, k = c->k,
+                  lda = c->even ? c->set->even[c->even - 1].lda / 4 : k * ntap + 3,
+                  ldc = c->cols + (c->past ? 16 : 5),
                   ldb = c->cols + 2 + (c->cols == 14); /* a step of 64 bytes means packed */
     const int64_t steps = k * ntap, width = 16 * c->nv;
-    float *a = values((size_t)(rows * lda)), *add = values((size_t)(rows * ldc)),
-          *bias = values((size_t)c->cols);
+    float *a = values((size_t)(c->even ? (rows - 1) * lda + steps : rows * lda)),
+          *add = values((size_t)(rows * ldc)), *bias = values((size_t)c->cols);
     float *out = lines((size_t)(rows * ldc)), *old = malloc(sizeof(float) * (size_t)(rows * ldc));
     float *b = c->plain ? values((size_t)((steps ? steps - 1 : 0) * ldb + c->cols))
                         : values((size_t)(steps * width));
@@ -107,7 +110,8 @@ static void check_tile(const case_t *c) {
         u.copy = (char *)copy;
         u.copy_bs = k * 64;
     }
-    if (c->mr > DTP_UKR_MAX_MR) c->set->tall[c->nv][c->mr](&u);
+    if (c->even) c->set->even[c->even - 1].fn(&u);
+    else if (c->mr > DTP_UKR_MAX_MR) c->set->tall[c->nv][c->mr](&u);
     else (c->half_panel ? c->set->half_panel : c->set->tile[c->nv])[c->mr](&u);
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < ldc; ++j) {
@@ -245,7 +249,8 @@ static void tiles(void **state) {
             for (int mr = 1; mr <= DTP_UKR_TALL_ROWS; ++mr) {
                 if (!set[s]->tall[nv][mr]) continue;
                 assert_true(mr > DTP_UKR_MAX_MR);
-                for (int v = 0; v < 80; ++v) {
+                const int evens = nv == 1 && mr == set[s]->many_tall[1] ? DTP_UKR_EVEN : 0;
+                for (int v = 0; v < 80 * (1 + evens); ++v) {
                     const case_t c = {.set = set[s],
                                       .name = name[s],
                                       .mr = mr,
@@ -255,6 +260,8 @@ static void tiles(void **state) {
                                       .nblk = 1 + v % 4,
                                       .add = v & 1,
                                       .bias = v & 2,
+                                      .taps = v & 8,
+                                      .even = v / 80,
                                       .flags = flags(DTP_UKR_ACC)};
                     check_tile(&c);
                 }

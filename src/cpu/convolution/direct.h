@@ -84,6 +84,8 @@ typedef struct {
     /* Consecutive units are the groups of one chunk of pixels; otherwise they are the chunks of one
      * group. */
     bool groups_inside;
+    /* Sums are so short that tables of rows cost much. */
+    bool short_sums;
     int64_t units, unit_ns;
     bool alone;
     int64_t max_rows, max_classes;        /* of a chunk */
@@ -107,6 +109,7 @@ static inline dtp_conv_unit_t dtp_conv_unit(const dtp_conv_direct_t *p, int64_t 
 /* Pixels of output with the same valid elements lo..hi - 1 of the kernel. */
 typedef struct {
     int64_t row0, rows, lo[3], hi[3];
+    int64_t run;         /* not 0: rows that are neighbours; tables have the first of each run only */
     int64_t first, last; /* passes that have its elements */
 } dtp_conv_class_t;
 

@@ -9,10 +9,12 @@ enum {
     FEW_STEPS = 192,  /* of two column panels stay in the L1, where there are no wider tiles */
     LEAST_ROWS = 64,  /* of a chunk; */
     MOST_ROWS = 1024,
-    TILE_ROWS = 256,  /* where sums go through a tile */
-    SHARE_ROWS = 96,  /* fewer pixels for a thread: the column panels are split */
-    ALONE_NS = 2000,  /* not worth a second thread */
-    UNIT_NS = 1000000 /* a thread of several is not kept longer */
+    TILE_ROWS = 256,       /* where sums go through a tile */
+    ACT_BYTES = 32 * 1024, /* of weights; of sums, which a function then finds in the L1 */
+    SHORT_STEPS = 192,     /* k-steps */
+    SHARE_ROWS = 96,       /* fewer pixels for a thread: the column panels are split */
+    ALONE_NS = 2000,       /* not worth a second thread */
+    UNIT_NS = 1000000      /* a thread of several is not kept longer */
 };
 
 /* Passes as dtp_gemm_pass has them, in whole elements of the kernel; blocks of many channels are split for that. */
@@ -143,6 +145,8 @@ void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
     p->half_panel = !p->k_lanes && p->dst_p == DTP_UKR_PANEL * p->dst_c &&
                     dtp_gemm_takes_half_panel(p->ukr, p->nv, p->npanels, p->oc);
     plan_passes(p);
+    p->short_sums =
+        p->elements * p->block_k <= SHORT_STEPS && p->passes == 1 && p->ukr->elems == 1 && !p->k_lanes;
     /* What a pixel adds to the src that is read. */
     double bytes = (double)dtp_max64(p->steps, 1) * DTP_UKR_STEP_BYTES;
     for (int i = 0; i < 3; ++i)
@@ -151,6 +155,8 @@ void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
     const double fit = (double)(l2 * ROWS_PARTS / ROWS_WHOLE) / bytes;
     int64_t rows = fit < MOST_ROWS ? (int64_t)fit : MOST_ROWS;
     rows = dtp_min64(dtp_max64(rows, LEAST_ROWS), p->tiled ? TILE_ROWS : MOST_ROWS);
+    if (p->fused.act && p->npanels * p->elements * p->block_k * DTP_UKR_PANEL_BYTES <= ACT_BYTES)
+        rows = dtp_min64(rows, ACT_BYTES / (p->nv * DTP_UKR_PANEL_BYTES));
     const int64_t lines = p->images * w[0].out * w[1].out, pixels = lines * w[2].out;
     if (pixels <= 0 || p->oc == 0) {
         p->units = 0;

@@ -4,7 +4,8 @@
 
 enum {
     F32 = 4,
-    LOOK_NS = 50000 /* work between two looks whether the run is over, by the estimate */
+    LONG_RUN = 2 * DTP_UKR_TALL_ROWS, /* rows that are neighbours and need no tables */
+    LOOK_NS = 50000                   /* work between two looks whether the run is over, by the estimate */
 };
 
 typedef struct {
@@ -36,6 +37,9 @@ typedef struct {
 /* The end of the positions from o on that see the same elements. */
 static int64_t segment_end(const dtp_window_t *w, int64_t o, int64_t end, int64_t *lo, int64_t *hi) {
     dtp_window_taps(w, o, lo, hi);
+    if (*lo == 0 && *hi == w->kernel) /* the last one that sees all of them */
+        return dtp_min64(end,
+                         (w->in - 1 - (w->kernel - 1) * w->step - dtp_window_begin(w, 0)) / w->stride + 1);
     for (++o; o < end; ++o) {
         int64_t l, h;
         dtp_window_taps(w, o, &l, &h);
@@ -74,7 +78,7 @@ static void push_pixels(conv_chunk_t *k, const dtp_conv_class_t *c, const int64_
         pixel = pixel * w->out + pos[1 + i];
     }
     const int64_t step = empty ? 0 : p->win[2].stride * p->src_x[2]; /* empty: nothing is read */
-    const int64_t n = x1 - pos[3];
+    const int64_t n = c->run ? 1 : x1 - pos[3];
     fill_steps(k->row_a + row, n, empty ? 0 : a, step);
     fill_steps(k->row_c + row, n, to, p->dst_x[2]);
     if (p->tiled || p->fused.act) fill_steps(k->pixel + row, n, pixel, 1);
@@ -99,6 +103,7 @@ static void make_classes(conv_chunk_t *k, int64_t l0, int64_t l1, int64_t x0, in
             for (int64_t x = x0, x_end; x < x1; x = x_end) {
                 x_end = segment_end(W, x, x1, &c.lo[2], &c.hi[2]);
                 c.row0 = row;
+                c.run = p->short_sums && x_end - x >= LONG_RUN ? x_end - x : 0;
                 int64_t pos[4] = {0, 0, 0, x};
                 for (pos[0] = n0; pos[0] <= n1; ++pos[0])
                     for (pos[1] = d; pos[1] < d_end; ++pos[1])
@@ -176,7 +181,7 @@ static void finish_class(const conv_chunk_t *k, const dtp_conv_class_t *c, int64
         p->vops->load[p->bia_dt](bias, run->bias + channel * p->bia_c, cols,
                                  p->bia_c / (int64_t)dtp_type_size(p->bia_dt));
     for (int64_t r = c->row0, n; r < end; r += n) {
-        n = run_length(k, r, end);
+        n = c->run ? c->run : run_length(k, r, end);
         char *dst = run->dst + k->group * p->dst_g + k->row_c[r] + col0 / dtp_conv_panel(p) * p->dst_p;
         if (!p->tiled) {
             float *y = (float *)(void *)dst;
@@ -197,6 +202,39 @@ static void finish_class(const conv_chunk_t *k, const dtp_conv_class_t *c, int64
         }
         for (int64_t i = 0; i < n; ++i, dst += p->dst_x[2])
             p->vops->store[p->dst_dt](dst, tile + i * DTP_GEMM_TILE_LD, cols, p->dst_c / elem);
+    }
+}
+
+/* n neighbours of one column panel, in tall blocks. The last two may overlap: what both write is the
+ * same. */
+static void tall_run(const dtp_conv_direct_t *p, dtp_ukr_args_t *u, int64_t n) {
+    const int mr = p->ukr->many_tall[1];
+    const dtp_ukr_fn_t block = dtp_gemm_tall_block(p->ukr, 1, u->lda);
+    u->nblk = n / mr;
+    block(u);
+    if (n % mr == 0) return;
+    u->a += (n - mr) * u->lda;
+    u->c += (n - mr) * u->ldc;
+    u->nblk = 1;
+    block(u);
+}
+
+/* The rows of a class by runs of neighbours. */
+static void class_runs(const dtp_conv_direct_t *p, const dtp_conv_class_t *c, const dtp_ukr_args_t *all,
+                       int nv, const char *next) {
+    dtp_ukr_args_t u = *all;
+    for (int64_t r = 0; r < c->rows; r += c->run) {
+        const int64_t to = all->row_c ? all->row_c[r] : r * all->ldc;
+        u = *all;
+        u.a += all->row_a[r];
+        u.c += to;
+        if (all->add) u.add += to;
+        u.row_a = u.row_c = u.row_add = NULL;
+        u.lda = p->win[2].stride * p->src_x[2];
+        if (all->row_c) u.ldc = p->dst_x[2];
+        u.ldadd = u.ldc;
+        if (nv == 1 && p->ukr->many_tall[1] && !all->add) tall_run(p, &u, c->run);
+        else dtp_gemm_rows(p->ukr, &u, nv, c->run, next);
     }
 }
 
@@ -259,7 +297,8 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
         if (i == 0 && pass + 1 < p->passes && ntap > 0)
             next = wei + k->taps[ntap - 1].b + u.k * DTP_UKR_PANEL_BYTES;
         else if (i == 0) next = wei + (p1 - p0) * p->wei_p;
-        dtp_gemm_rows(p->ukr, &u, (int)(p1 - p0), c->rows, next);
+        if (c->run) class_runs(p, c, &u, (int)(p1 - p0), next);
+        else dtp_gemm_rows(p->ukr, &u, (int)(p1 - p0), c->rows, next);
         if (last && (p->tiled || p->fused.act)) finish_class(k, c, col0, dtp_min64(p1 * panel, p->oc) - col0);
     }
 }

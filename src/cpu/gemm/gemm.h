@@ -145,6 +145,13 @@ static inline bool dtp_gemm_many_tall(const dtp_ukr_set_t *ukr, int nv, int64_t 
     return nv <= DTP_UKR_TALL_PANELS && ukr->many_tall[nv] && rows >= 2 * ukr->many_tall[nv];
 }
 
+/* The kernel of many tall blocks, whose rows are lda bytes apart. */
+static inline dtp_ukr_fn_t dtp_gemm_tall_block(const dtp_ukr_set_t *ukr, int nv, int64_t lda) {
+    for (int i = 0; nv == 1 && i < DTP_UKR_EVEN; ++i)
+        if (ukr->even[i].lda == lda) return ukr->even[i].fn;
+    return ukr->tall[nv][ukr->many_tall[nv]];
+}
+
 /* Number of k-steps of a pass over k k-steps; the last pass may have fewer. */
 static inline int64_t dtp_gemm_pass(int64_t k) {
     if (k <= DTP_GEMM_K_ONE) return k;

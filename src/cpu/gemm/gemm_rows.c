@@ -64,7 +64,7 @@ void dtp_gemm_rows_ahead(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, in
         u->nblk = nblk;
         u->pf = u->b;
         u->pf_dist = 0;
-        ukr->tall[nv][mr](u);
+        dtp_gemm_tall_block(ukr, nv, u->lda)(u);
         dtp_gemm_advance(u, nblk * mr);
         rows -= nblk * mr;
     }

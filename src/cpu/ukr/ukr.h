@@ -28,6 +28,7 @@
 #define DTP_UKR_DOT_ROWS 4
 #define DTP_UKR_TALL_ROWS 16
 #define DTP_UKR_TALL_PANELS 2
+#define DTP_UKR_EVEN 4
 #define DTP_UKR_HALF_PANEL_ROWS 4
 #define DTP_UKR_MAX_NV 4
 
@@ -159,13 +160,18 @@ typedef struct {
     /* By [nv][mr]. */
     dtp_ukr_fn_t tile[DTP_UKR_MAX_NV + 1][DTP_UKR_MAX_MR + 1];
     /* By [nv][mr]: blocks of more than DTP_UKR_MAX_MR rows and one or two column panels of packed
-     * B, without tables and taps. One block of one panel is for tiny products, for which a second
+     * B, without tables of rows. One block of one panel is for tiny products, for which a second
      * block costs too much; one block of two panels is for products of a small number of rows,
      * which then read B once: two blocks would wait for the second-level cache. Kernels of two
      * panels fetch the lines pf_dist bytes ahead, then those of the strip at pf. NULL: none. */
     dtp_ukr_fn_t tall[DTP_UKR_TALL_PANELS + 1][DTP_UKR_TALL_ROWS + 1];
     /* By nv: rows of a tall block of products that have many rows; 0: these use tile. */
     int many_tall[DTP_UKR_TALL_PANELS + 1];
+    /* The tall block of many_tall[1] rows where they are so many bytes apart; fn NULL: none. */
+    struct {
+        int64_t lda;
+        dtp_ukr_fn_t fn;
+    } even[DTP_UKR_EVEN];
     /* Two column panels of packed B, the last one with columns in its first half only: as tile[2],
      * with half_panel_mr rows; 0: none. */
     int half_panel_mr;

@@ -323,29 +323,32 @@ DTP_UKR_TILES_AVX512(DEFINE)
 
 /* ---- Tall blocks ------------------------------------------------------------------------------------- */
 
-/* k-steps of a tall block. Four rows to a pointer: so many row pointers would not fit the general registers. With two column
- * panels the lines at `next` are fetched meanwhile. */
-INLINE void tall_steps(const int MR, const int NV, __m512 *c, const char **a, int64_t lda, const char *b,
-                       int64_t bs, int64_t k, const char *next) {
+/* k-steps of a tall block. Four rows to a pointer: so many row pointers would not fit the general
+ * registers. LDA: the distance of the rows where it is known, and one pointer serves them all. With
+ * two column panels the lines at `next` are fetched meanwhile. */
+INLINE void tall_steps(const int MR, const int NV, const int LDA, __m512 *c, const char **a, int64_t lda,
+                       const char *b, int64_t bs, int64_t k, const char *next) {
     const int64_t lda3 = 3 * lda;
+    const int pointers = LDA ? 1 : (MR + 3) / 4;
     for (; k > 0; k--, b += DTP_UKR_PANEL_BYTES, next += DTP_UKR_PANEL_BYTES) {
         __m512 bv[DTP_UKR_TALL_PANELS];
         UNROLL for (int j = 0; j < NV; j++) bv[j] = _mm512_loadu_ps((const float *)(b + j * bs));
         UNROLL for (int j = 0; NV > 1 && j < NV; j++) fetch_l2(next + j * bs);
         UNROLL for (int i = 0; i < MR; i++) {
-            const char *row = a[i / 4];
-            k_row(NV, c + i * NV, i % 4 == 3 ? row + lda3 : row + i % 4 * lda, bv);
+            const char *row = a[LDA ? 0 : i / 4];
+            k_row(NV, c + i * NV, LDA ? row + i * LDA : i % 4 == 3 ? row + lda3 : row + i % 4 * lda, bv);
         }
-        UNROLL for (int g = 0; 4 * g < MR; g++) {
+        UNROLL for (int g = 0; g < pointers; g++) {
             a[g] += sizeof(float);
             __asm__("" : "+r"(a[g])); /* or the compiler makes a pointer of each row after all */
         }
     }
 }
 
-INLINE void tall_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
+INLINE void tall_body(const int MR, const int NV, const int LDA, const dtp_ukr_args_t *u) {
+    static const dtp_ukr_tap_t one_tap = {0, 0};
     const __mmask16 mask = (__mmask16)u->mask;
-    const int64_t ahead = NV == 1                                   ? 0
+    const int64_t ahead = NV == 1 || u->taps                        ? 0
                           : u->pf_dist < u->k * DTP_UKR_PANEL_BYTES ? u->pf_dist / DTP_UKR_PANEL_BYTES
                                                                     : u->k;
     const int64_t first = u->k - ahead;
@@ -353,12 +356,15 @@ INLINE void tall_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     char *to = u->c;
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         __m512 c[MAX_ACC];
-        UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
-        const char *b = u->b, *a[DTP_UKR_TALL_ROWS / 4];
-        UNROLL for (int g = 0; 4 * g < MR; g++) a[g] = rows + 4 * g * u->lda;
-        tall_steps(MR, NV, c, a, u->lda, b, u->bs, first, b + ahead * DTP_UKR_PANEL_BYTES);
-        b += first * DTP_UKR_PANEL_BYTES;
-        if (NV > 1) tall_steps(MR, NV, c, a, u->lda, b, u->bs, ahead, u->pf);
+        UNROLL for (int i = 0; i < MR * NV; i++) zero(&c[i]);
+        const dtp_ukr_tap_t *t = u->taps ? u->taps : &one_tap;
+        for (int64_t n = 0; n < u->ntap; n++, t++) {
+            const char *b = u->b + t->b, *a[DTP_UKR_TALL_ROWS / 4];
+            UNROLL for (int g = 0; g < (MR + 3) / 4; g++) a[g] = rows + 4 * g * u->lda + t->a;
+            tall_steps(MR, NV, LDA, c, a, u->lda, b, u->bs, first, b + ahead * DTP_UKR_PANEL_BYTES);
+            b += first * DTP_UKR_PANEL_BYTES;
+            if (NV > 1) tall_steps(MR, NV, LDA, c, a, u->lda, b, u->bs, ahead, u->pf);
+        }
         rows += MR * u->lda;
 #define LINE_OF(j, p) \
     _mm512_maskz_loadu_ps((j) < NV - 1 ? (__mmask16)-1 : mask, (const float *)(const void *)(p) + 16 * (j))
@@ -388,11 +394,18 @@ INLINE void tall_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
 }
 
 #define TALL(mr, nv) \
-    static NOINLINE void ukr_tall_##mr##x##nv(const dtp_ukr_args_t *u) { tall_body(mr, nv, u); }
+    static NOINLINE void ukr_tall_##mr##x##nv(const dtp_ukr_args_t *u) { tall_body(mr, nv, 0, u); }
+/* Products of one column panel read A in the instruction. With two registers in its address it becomes
+ * two micro-operations (Intel): a fifth of the time. Rows are pixels of 3 channels, every second of
+ * them, or pixels of 16 or 32 channels. */
+#define EVEN(lda) \
+    static NOINLINE void ukr_even_##lda(const dtp_ukr_args_t *u) { tall_body(DTP_UKR_TALL_ROWS, 1, lda, u); }
+#define EVEN_ROWS(X) X(12) X(24) X(64) X(128)
 #define TALL_ROWS(X) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(13, 1) X(14, 1) X(15, 1) X(16, 1)
 #define TALL_PAIRS(X) X(9, 2) X(10, 2) X(11, 2) X(12, 2)
 TALL_ROWS(TALL)
 TALL_PAIRS(TALL)
+EVEN_ROWS(EVEN)
 
 /* ---- Packing ----------------------------------------------------------------------------------------- */
 
@@ -526,6 +539,7 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
 }
 
 #define TALL_ENTRY(mr, nv) [nv][mr] = ukr_tall_##mr##x##nv,
+#define EVEN_ENTRY(lda) {lda, ukr_even_##lda},
 #define ENTRY(types, mr, nv, isa) [nv][mr] = ukr_##types##_##mr##x##nv,
 const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                        .max_nv = 4,
@@ -534,7 +548,8 @@ const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                        .pf_shift = 2,
                                        .tile = {DTP_UKR_TILES_AVX512(ENTRY)},
                                        .tall = {TALL_ROWS(TALL_ENTRY) TALL_PAIRS(TALL_ENTRY)},
-                                       .many_tall = {0, 16, 12},
+                                       .many_tall = {0, DTP_UKR_TALL_ROWS, 12},
+                                       .even = {EVEN_ROWS(EVEN_ENTRY)},
                                        .elems = 1,
                                        .k_lanes = &dtp_ukr_k_lanes__avx512,
                                        .pack = pack,
