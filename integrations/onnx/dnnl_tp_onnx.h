@@ -222,6 +222,20 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_input(const_dnnl_tp_onnx_model_t m
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_output(const_dnnl_tp_onnx_model_t model, int index,
                                                      dnnl_tp_onnx_port_t *port);
 
+/** Gives a key of the maps that an output consists of. In the file, ZipMap makes a sequence of maps
+ * of an output, one map for each row; the graph gives their values as a tensor {rows, keys}.
+ * Thread-safe.
+ *
+ * @param model a model
+ * @param output 0..outputs-1
+ * @param index 0, 1, ...
+ * @param[out] number the key, if text is NULL
+ * @param[out] text the key, not terminated; lives as long as the model; NULL: the keys are numbers
+ * @param[out] bytes length of the text
+ * @return success; invalid_arguments (no such key; the output is no sequence of maps). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_map_key(const_dnnl_tp_onnx_model_t model, int output, int index,
+                                                      int64_t *number, const char **text, size_t *bytes);
+
 /** Makes a graph of a model. Its inputs are those of the model in their order, except fixed inputs
  * and inputs with a default that are not fed. Its outputs are those of the model. Operators whose
  * results sessions may fetch have the names of the tensors in the file. Weights are borrowed from

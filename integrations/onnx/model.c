@@ -145,3 +145,36 @@ dnnl_tp_status_t dnnl_tp_onnx_output(const_dnnl_tp_onnx_model_t model, int index
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "no output %d", index);
     return dtp_onnx_port(model->proto->graph->output[index], port);
 }
+
+/* The attribute with the keys of the maps that an output of the graph consists of; NULL: it does not. */
+static const attr_proto_t *keys_of(const graph_proto_t *g, const char *output) {
+    for (size_t i = 0; i < g->n_node; ++i) {
+        const node_proto_t *n = g->node[i];
+        if (strcmp(text(n->op_type), "ZipMap") || strcmp(text(n->domain), "ai.onnx.ml") || n->n_output != 1 ||
+            strcmp(n->output[0], output))
+            continue;
+        for (size_t k = 0; k < n->n_attribute; ++k)
+            if (n->attribute[k]->n_ints || n->attribute[k]->n_strings) return n->attribute[k];
+    }
+    return NULL;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_map_key(const_dnnl_tp_onnx_model_t model, int output, int index,
+                                      int64_t *number, const char **key, size_t *bytes) {
+    if (!model || !number || !key || !bytes || output < 0 || (size_t)output >= model->proto->graph->n_output)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "a NULL argument, or no output %d", output);
+    *number = 0;
+    *key = NULL;
+    *bytes = 0;
+    const graph_proto_t *g = model->proto->graph;
+    const attr_proto_t *a = keys_of(g, text(g->output[output]->name));
+    if (!a || index < 0 || (size_t)index >= a->n_ints + a->n_strings)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "output %d has no key %d", output, index);
+    if ((size_t)index < a->n_ints) *number = a->ints[index];
+    else {
+        const ProtobufCBinaryData *s = &a->strings[(size_t)index - a->n_ints];
+        *key = s->data ? (const char *)s->data : "";
+        *bytes = s->len;
+    }
+    return dnnl_tp_success;
+}

@@ -417,6 +417,19 @@ class Session(_Here):
         return Metadata(self.producer, self._graph_name, domain, text, graph_text,
                         m.version if m.has_version else None, properties)
 
+    def _map_keys(self, output: int) -> List[Union[int, str]]:
+        """Keys of the maps that an output consists of in the file (ZipMap), where the session gives their values {rows,
+        keys}; []: it is a tensor there, too."""
+        keys: List[Union[int, str]] = []
+        number, text, size = c.c_int64(), c.c_void_p(), c.c_size_t()
+        while True:
+            try:
+                _native.call("onnx_map_key", self._model.value, output, len(keys), c.byref(number), c.byref(text),
+                             c.byref(size))
+            except InvalidArgument:
+                return keys
+            keys.append(c.string_at(text.value, size.value).decode(errors="replace") if text.value else number.value)
+
     def stats(self) -> Dict[str, int]:
         """Counts: graphs made, compilations, evictions, calls kept now."""
         if self._closed:

@@ -111,6 +111,56 @@ static void test_metadata(void **state) {
     dnnl_tp_onnx_close(model);
 }
 
+/* Keys of the maps that ZipMap makes, numbers or texts. */
+static void test_map_keys(void **state) {
+    (void)state;
+    enum { A_INTS = 8, A_STRINGS = 9, INTS = 7, STRINGS = 8 };
+    static bytes_t m;
+    for (int texts = 0; texts < 2; ++texts) {
+        bytes_t g = {.n = 0}, n = {.n = 0}, a = {.n = 0}, o = {.n = 0};
+        put_node(&g, "Softmax", "", "x", NULL, "y");
+        put_text(&n, N_INPUT, "y");
+        put_text(&n, N_OUTPUT, "z");
+        put_text(&n, N_OP, "ZipMap");
+        put_text(&n, N_DOMAIN, "ai.onnx.ml");
+        put_text(&a, A_NAME, texts ? "classlabels_strings" : "classlabels_int64s");
+        for (int i = 0; i < 2; ++i)
+            if (texts) put_text(&a, A_STRINGS, i ? "two" : "");
+            else put_int(&a, A_INTS, i ? (uint64_t)-7 : 5);
+        put_int(&a, A_TYPE, texts ? STRINGS : INTS);
+        put_message(&n, N_ATTR, &a);
+        put_message(&g, G_NODE, &n);
+        put_value(&g, G_INPUT, "x", FLOAT, 2, (const int64_t[]){2, 2});
+        put_value(&g, G_OUTPUT, "y", FLOAT, 2, (const int64_t[]){2, 2});
+        bytes_t out = {.n = 0};
+        put_text(&out, 1, "z"); /* it has a name and no type */
+        put_message(&g, G_OUTPUT, &out);
+        put_model(&m, &g, 8, 17);
+        put_text(&o, 1, "ai.onnx.ml");
+        put_int(&o, 2, 1);
+        put_message(&m, M_OPSET, &o);
+        dnnl_tp_onnx_model_t model;
+        assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, NULL), dnnl_tp_success);
+        int64_t number;
+        const char *key;
+        size_t bytes;
+        assert_int_equal(dnnl_tp_onnx_map_key(model, 1, 1, &number, &key, &bytes), dnnl_tp_success);
+        if (texts) {
+            assert_int_equal(bytes, 3);
+            assert_memory_equal(key, "two", 3);
+        } else {
+            assert_null(key);
+            assert_int_equal(number, -7);
+        }
+        assert_int_equal(dnnl_tp_onnx_map_key(model, 1, 0, &number, &key, &bytes), dnnl_tp_success);
+        assert_true(texts ? key && !bytes : !key && number == 5);
+        assert_int_equal(dnnl_tp_onnx_map_key(model, 1, 2, &number, &key, &bytes), dnnl_tp_invalid_arguments);
+        assert_int_equal(dnnl_tp_onnx_map_key(model, 0, 0, &number, &key, &bytes), dnnl_tp_invalid_arguments);
+        assert_int_equal(dnnl_tp_onnx_map_key(model, 2, 0, &number, &key, &bytes), dnnl_tp_invalid_arguments);
+        dnnl_tp_onnx_close(model);
+    }
+}
+
 static void test_runs(void **state) {
     (void)state;
     static bytes_t m;
@@ -501,13 +551,14 @@ static void test_out_of_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions),      cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_runs),           cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_defaults),       cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_slice_backward), cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_versions),       cmocka_unit_test(test_graphs),
-        cmocka_unit_test(test_attributes),     cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_stored),
+        cmocka_unit_test(test_map_keys),       cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_weights),        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_special_values), cmocka_unit_test(test_slice_backward),
+        cmocka_unit_test(test_functions),      cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_graphs),         cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_bytes),          cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

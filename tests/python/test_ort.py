@@ -275,6 +275,24 @@ class Programs(unittest.TestCase):
 
         self.same(program)
 
+    def test_maps(self):
+        """Classifiers of scikit-learn: an output of theirs is a list of dicts."""
+        for labels in [4, 7], ["no", "é"]:
+            def program(ort):
+                s = ort.InferenceSession(models.classes(labels))
+                label, maps = s.run(None, {"x": X})
+                self.assertIs(type(maps), list)
+                only, = s.run(["maps"], {"x": X.tolist()})
+                port = s.get_outputs()[1]
+                return label, [list(m) for m in maps], [list(m.values()) for m in maps + only], port.type, port.shape
+
+            results = [program(m) for m in MODULES]
+            for r in results:
+                self.assertEqual((r[1], r[3:]), ([labels] * 2, results[0][3:]))
+                np.testing.assert_array_equal(r[0], results[0][0])
+                np.testing.assert_allclose(r[2], results[0][2], atol=1e-6)
+            self.assertEqual(dnnl_tp.Session(models.classes(labels)).run({"x": X})["maps"].shape, (2, 2))
+
     def test_async(self):
         def program(ort):
             s = ort.InferenceSession(two())

@@ -117,6 +117,8 @@ class InferenceSession:
         self._input_types = {p.name: p for p in session.inputs}
         self._output_numbers = session._output_numbers
         self._all = tuple(range(len(session.outputs)))
+        self._maps = {i: keys for i, p in enumerate(session.outputs) if not p.onnx_type
+                      for keys in [session._map_keys(i)] if keys}
         self._orders: Dict[Any, Tuple[int, ...]] = {}
         self._run = session._door.fetch
 
@@ -132,7 +134,11 @@ class InferenceSession:
         return [NodeArg(p) for p in self._session.inputs if p.has_default]
 
     def get_outputs(self) -> List[NodeArg]:
-        return [NodeArg(p) for p in self._session.outputs]
+        outputs = [NodeArg(p) for p in self._session.outputs]
+        for i, keys in self._maps.items():
+            outputs[i].type = f"seq(map({'string' if isinstance(keys[0], str) else 'int64'},tensor(float)))"
+            outputs[i].shape = []
+        return outputs
 
     def get_modelmeta(self) -> ModelMetadata:
         m = self._session.metadata()
@@ -207,8 +213,16 @@ class InferenceSession:
         if run_options is None:
             results = self._run(input_feed, order)  # type: ignore[arg-type]
             if results is not None:
-                return results  # type: ignore[no-any-return]
-        return self._fetch(order, input_feed, run_options)
+                return self._mapped(order, results) if self._maps else results
+        return self._mapped(order, self._fetch(order, input_feed, run_options))
+
+    def _mapped(self, order: Tuple[int, ...], results: List[Any]) -> List[Any]:
+        """A list of dicts for an output that consists of maps."""
+        for i, number in enumerate(order):
+            keys = self._maps.get(number)
+            if keys:
+                results[i] = [dict(zip(keys, row)) for row in results[i].reshape(-1, len(keys)).tolist()]
+        return results
 
     def _fetch(self, order: Tuple[int, ...], feeds: Mapping[str, Array], run_options: Optional[RunOptions] = None,
                out: Optional[Dict[str, Any]] = None) -> List[Any]:
@@ -220,7 +234,7 @@ class InferenceSession:
 
     def run_with_ort_values(self, output_names: Optional[Sequence[str]], input_dict_ort_values: Mapping[str, OrtValue],
                             run_options: Optional[RunOptions] = None) -> List[OrtValue]:
-        return [OrtValue(a) for a in self.run(output_names, input_dict_ort_values, run_options)]
+        return [OrtValue(a) for a in self._fetch(self._order(output_names), input_dict_ort_values, run_options)]
 
     def run_async(self, output_names: Optional[Sequence[str]], input_feed: Mapping[str, Array],
                   callback: Callable[[Any, Any, str], None], user_data: Any,
@@ -234,7 +248,8 @@ class InferenceSession:
             callback([] if error else future.result(), user_data, str(error) if error else "")
 
         future.add_done_callback(tell)
-        self._session._workers.submit(future._work, lambda _: self._fetch(order, feeds, run_options))
+        self._session._workers.submit(future._work,
+                                      lambda _: self._mapped(order, self._fetch(order, feeds, run_options)))
 
     def io_binding(self) -> IOBinding:
         return IOBinding(self)
