@@ -40,7 +40,8 @@ const char *dtp_onnx_domain(const char *domain) { return domain && strcmp(domain
 int64_t dtp_onnx_opset(size_t n, opset_proto_t *const *imports, const char *domain) {
     for (size_t i = 0; i < n; ++i)
         if (!strcmp(dtp_onnx_domain(imports[i]->domain), domain)) return imports[i]->version;
-    return 0;
+    /* Optimisers write operators of this domain into models that do not import it. */
+    return !strcmp(domain, "com.microsoft");
 }
 
 dnnl_tp_status_t dtp_onnx_port(const value_proto_t *value, dnnl_tp_onnx_port_t *port) {

@@ -65,7 +65,8 @@ extern const ProtobufCAllocator dtp_onnx_allocator;
 
 void dtp_onnx_model_ref(dnnl_tp_onnx_model_t model);
 void dtp_onnx_model_unref(void *model);
-/* The version of the operators of a domain in a list of imports; 0: the domain is not imported. */
+/* The version of the operators of a domain in a list of imports; 0: the domain is not imported.
+ * com.microsoft is always there, in its only version. */
 int64_t dtp_onnx_opset(size_t n, opset_proto_t *const *imports, const char *domain);
 /* The canonical name of a domain: "" and "ai.onnx" are one domain. */
 const char *dtp_onnx_domain(const char *domain);
