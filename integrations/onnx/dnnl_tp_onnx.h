@@ -41,8 +41,9 @@ typedef struct {
      * link to a file beside the model's own file is followed. */
     const char *base_folder;
     /** Limit in bytes for the memory of the parsed message, not counting the file and its external
-     * data; 0 = 1.2 times the file plus 64 MiB. A file that needs more is refused before anything
-     * is allocated. */
+     * data; 0 = 1.2 times the file plus 64 MiB plus 32 times the first 64 MiB of the file (lists of
+     * numbers and short texts, as trees have them, take 20 times their bytes). A file that needs more
+     * is refused before anything is allocated. */
     size_t max_bytes;
     /** Called during the call for each problem of a model that can never run, before the call
      * fails; NULL = none. The error text has no room for all of them. At most 32 problems. */

@@ -54,9 +54,15 @@ static dnnl_tp_status_t scan(const uint8_t *data, size_t size, uint64_t max_byte
 static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder,
                              const dnnl_tp_onnx_open_opts_t *opts, const uint8_t *data, size_t size,
                              bool is_mapped, const char *path) {
-    enum { MIB64 = 64 << 20, FIFTH = 5 };
+    enum {
+        MIB64 = 64 << 20,
+        FIFTH = 5,
+        LISTS = 32
+    }; /* short elements of lists take many times their bytes */
     if (!size) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model is empty");
-    const size_t max_bytes = opts->max_bytes ? opts->max_bytes : size + size / FIFTH + MIB64;
+    const size_t max_bytes = opts->max_bytes
+                                 ? opts->max_bytes
+                                 : size + size / FIFTH + MIB64 + LISTS * (size < MIB64 ? size : MIB64);
     DTP_ONNX_TRY(scan(data, size, max_bytes));
     dnnl_tp_onnx_model_t m = dtp_onnx_allocator.alloc(NULL, sizeof *m);
     if (!m) return dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");

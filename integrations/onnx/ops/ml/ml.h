@@ -9,7 +9,7 @@ typedef enum { ML_NONE, ML_SOFTMAX, ML_LOGISTIC, ML_SOFTMAX_ZERO, ML_PROBIT } ml
 
 /* The transform that attribute post_transform names. */
 ml_transform_t dtp_ml_transform_of(cv_t *cv);
-/* Applies it to scores {rows, classes} of f32. */
+/* Applies it to scores {rows, classes} of f32 or f64. */
 val_t *dtp_ml_transform(cv_t *cv, val_t *scores, ml_transform_t transform);
 /* An input as rows {rows, features}, of f32, or f64 if the input is and keeps_f64: a list is one row,
  * integers become f32. */

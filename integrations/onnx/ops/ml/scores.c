@@ -22,9 +22,19 @@ static val_t *softmax_zero(cv_t *cv, val_t *x) {
     val_t *other = dtp_cv_unary(cv, dnnl_tp_op_exp, binary(cv, dnnl_tp_op_multiply, most, -1));
     other = dtp_cv_binary(cv, dnnl_tp_op_multiply, x, other);
     val_t *counts = binary(cv, dnnl_tp_op_greater, dtp_cv_unary(cv, dnnl_tp_op_abs, x), zero);
-    val_t *sum = dtp_cv_select(cv, counts, y, dtp_ml_number(cv, 0));
+    val_t *sum = cv->status ? NULL : dtp_cv_select(cv, counts, y, dtp_cv_scalar(cv, x->info.data_type, 0));
     sum = cv->status ? NULL : dtp_cv_reduce(cv, dnnl_tp_op_reduce_sum, sum, 1, &axis, true);
     return dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_divide, dtp_cv_select(cv, counts, y, other), sum);
+}
+
+/* In f64, for which there is no operator. */
+static val_t *softmax(cv_t *cv, val_t *x) {
+    static const int64_t axis = 1;
+    val_t *most = dtp_cv_reduce(cv, dnnl_tp_op_reduce_max, x, 1, &axis, true);
+    val_t *y = dtp_cv_binary(cv, dnnl_tp_op_subtract, x, most);
+    y = cv->status ? NULL : dtp_cv_unary(cv, dnnl_tp_op_exp, y);
+    val_t *sum = cv->status ? NULL : dtp_cv_reduce(cv, dnnl_tp_op_reduce_sum, y, 1, &axis, true);
+    return cv->status ? NULL : dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_divide, y, sum);
 }
 
 /* The inverse of the normal distribution, by Winitzki's inverse of erf: with z = 2 x - 1, l = ln(1 - z^2) and a = 0.147,
@@ -48,7 +58,9 @@ static val_t *probit(cv_t *cv, val_t *x) {
 val_t *dtp_ml_transform(cv_t *cv, val_t *x, ml_transform_t transform) {
     if (cv->status) return NULL;
     switch (transform) {
-    case ML_SOFTMAX: return dtp_cv_op_at(dtp_cv_last(cv), dnnl_tp_op_softmax, 1, &x, dnnl_tp_op_attr_axis, 1);
+    case ML_SOFTMAX:
+        if (x->info.data_type == dnnl_tp_f64) return softmax(cv, x);
+        return dtp_cv_op_at(dtp_cv_last(cv), dnnl_tp_op_softmax, 1, &x, dnnl_tp_op_attr_axis, 1);
     case ML_LOGISTIC: return dtp_cv_unary(dtp_cv_last(cv), dnnl_tp_op_sigmoid, x);
     case ML_SOFTMAX_ZERO: return softmax_zero(cv, x);
     case ML_PROBIT: return probit(cv, x);

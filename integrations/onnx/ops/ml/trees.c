@@ -278,14 +278,9 @@ static val_t *base_values(cv_t *cv, const val_t *x, int64_t *n) {
 
 static void set_regression(cv_t *cv, val_t *scores, ml_transform_t transform) {
     if (cv->status) return;
-    const bool is_one = scores->info.dims[1] == 1;
-    if (transform != ML_NONE && !is_f32(scores) && !(is_one && transform != ML_PROBIT)) {
-        scores = dtp_cv_typed(cv, scores, dnnl_tp_f32);
-        scores = dtp_ml_transform(cv, scores, transform);
-    } else if (!is_one || transform == ML_PROBIT) {
-        scores = dtp_ml_transform(cv, scores, transform); /* of one target, others are not applied */
-    }
-    dtp_cv_set(cv, 0, scores);
+    /* ONNX Runtime applies no other transform to one target. */
+    const bool applies = scores->info.dims[1] > 1 || transform == ML_PROBIT;
+    dtp_cv_set(cv, 0, applies ? dtp_ml_transform(cv, scores, transform) : scores);
 }
 
 void dtp_onnx_tree_regressor(cv_t *cv) {
