@@ -49,7 +49,7 @@ static void put_ints_attr(bytes_t *n, const char *name, const char *list) {
     put_message(n, N_ATTR, &a);
 }
 
-/* "y = Op a b name=1 name=[0,2,1,3]" */
+/* "y = Op a b name=1 name=[0,2,1,3]"; "ms:Op" is of com.microsoft. */
 static void put_line(bytes_t *g, const char *line) {
     static bytes_t n;
     char copy[256], *save = NULL;
@@ -62,8 +62,10 @@ static void put_line(bytes_t *g, const char *line) {
         char *is = strchr(word, '=');
         if (!is) put_text(&n, N_INPUT, word);
     }
+    const bool is_ms = !strncmp(op, "ms:", 3);
     put_text(&n, N_OUTPUT, out);
-    put_text(&n, N_OP, op);
+    put_text(&n, N_OP, op + (is_ms ? 3 : 0));
+    if (is_ms) put_text(&n, N_DOMAIN, "com.microsoft");
     (void)snprintf(copy, sizeof copy, "%s", line);
     for (char *word = strtok_r(strstr(copy, op), " ", &save); word; word = strtok_r(NULL, " ", &save)) {
         char *is = strchr(word, '=');
@@ -79,7 +81,7 @@ static void put_number(bytes_t *g, const char *name, float value) {
 }
 
 static void put_weights(bytes_t *g, const char *name, int ndims, const int64_t *dims, unsigned seed) {
-    static float w[H * H];
+    static float w[3 * H * H];
     size_t n = 1;
     for (int d = 0; d < ndims; ++d) n *= (size_t)dims[d];
     for (size_t i = 0; i < n; ++i) {
@@ -141,12 +143,27 @@ static const row_t rows[] = {
      {"r = Reshape x flat", "p = Gemm r w bias transB=1", "l = Reshape p join", "y = Add x l"},
      {"matmul"}},
     {"attention of Gemms",
-     {"q0 = Reshape x flat", "k0 = Reshape x flat", "v0 = Reshape x flat", "q1 = Gemm q0 w bias",
-      "k1 = Gemm k0 w2 bias", "v1 = Gemm v0 w3 bias", "q2 = Reshape q1 split", "k2 = Reshape k1 split",
-      "v2 = Reshape v1 split", "q3 = Transpose q2 perm=[0,2,1,3]", "k3 = Transpose k2 perm=[0,2,3,1]",
-      "v3 = Transpose v2 perm=[0,2,1,3]", "s = MatMul q3 k3", "s2 = Mul s root", "p = Softmax s2 axis=-1",
-      "c = MatMul p v3", "c2 = Transpose c perm=[0,2,1,3]", "c3 = Reshape c2 flat", "c4 = Gemm c3 w bias",
-      "c5 = Reshape c4 join", "y = Add c5 x"},
+     {"q0 = Reshape x flat",
+      "k0 = Reshape x flat",
+      "v0 = Reshape x flat",
+      "q1 = Gemm q0 w bias",
+      "k1 = Gemm k0 w2 bias",
+      "v1 = Gemm v0 w3 bias",
+      "q2 = Reshape q1 split",
+      "k2 = Reshape k1 split",
+      "v2 = Reshape v1 split",
+      "q3 = Transpose q2 perm=[0,2,1,3]",
+      "k3 = Transpose k2 perm=[0,2,3,1]",
+      "v3 = Transpose v2 perm=[0,2,1,3]",
+      "s = MatMul q3 k3",
+      "s2 = Mul s root",
+      "p = Softmax s2 axis=-1",
+      "c = MatMul p v3",
+      "c2 = Transpose c perm=[0,2,1,3]",
+      "c3 = Reshape c2 flat",
+      "c4 = Gemm c3 w bias",
+      "c5 = Reshape c4 join",
+      "y = Add c5 x"},
      {"matmul", "attention", "matmul"}},
     /* torch.nn.LayerNorm before opset 17, and from then on */
     {"layer norm of torch",
@@ -195,12 +212,27 @@ static const row_t rows[] = {
       "s2 = Div s three", "p = Softmax s2 axis=-1", "c = MatMul p v2", "c2 = Transpose c perm=[0,2,1,3]",
       "y = Reshape c2 join"},
      {"matmul", "attention"}},
+    /* What ONNX Runtime's optimisers write for these */
+    {"BiasGelu", {"p = MatMul x w", "y = ms:BiasGelu p bias"}, {"matmul"}},
+    {"QuickGelu", {"p = MatMul x w", "l = Add p bias", "y = ms:QuickGelu l"}, {"matmul"}},
+    {"SkipLayerNormalization",
+     {"p = MatMul x w", "y = ms:SkipLayerNormalization p x gamma beta bias"},
+     {"matmul", "layer_normalization"}},
+    {"FusedMatMul, gelu", {"p = ms:FusedMatMul x w alpha=.5 transB=1", "y = ms:Gelu p"}, {"matmul"}},
+    {"Attention, residual",
+     {"a = ms:Attention x qkv qkvb num_heads=4", "p = MatMul a w",
+      "y = ms:SkipSimplifiedLayerNormalization p x gamma"},
+     {"matmul", "attention", "matmul", "layer_normalization"}},
+    {"MultiHeadAttention",
+     {"q = MatMul x w", "k = MatMul x w2", "v = MatMul x w3",
+      "y = ms:MultiHeadAttention q k v qkvb num_heads=4"},
+     {"matmul", "attention"}},
 };
 
 static void model_of(bytes_t *m, const row_t *r) {
     static const int64_t shape[] = {B, S, H}, width[] = {H}, square[] = {H, H}, split[] = {B, S, HEADS, D},
-                         join[] = {B, S, H}, flat[] = {B * S, H}, four_dims[] = {4}, three_dims[] = {3},
-                         two_dims[] = {2};
+                         join[] = {B, S, H}, wide[] = {H, 3 * H}, all[] = {3 * H}, flat[] = {B * S, H},
+                         four_dims[] = {4}, three_dims[] = {3}, two_dims[] = {2};
     static const struct {
         const char *name;
         float value;
@@ -217,6 +249,8 @@ static void model_of(bytes_t *m, const row_t *r) {
     put_weights(&g, "beta", 1, width, 2);
     put_weights(&g, "bias", 1, width, 3);
     put_weights(&g, "w", 2, square, 4);
+    put_weights(&g, "qkv", 2, wide, 7);
+    put_weights(&g, "qkvb", 1, all, 8);
     put_weights(&g, "w2", 2, square, 5);
     put_weights(&g, "w3", 2, square, 6);
     put_raw(&g, "split", INT64, 1, four_dims, split, sizeof split);
