@@ -18,4 +18,7 @@ const size_t dnnl_tp_python_layouts[] = {sizeof(dnnl_tp_tensor_info_t),
                                          offsetof(dnnl_tp_onnx_session_opts_t, fpmath_mode),
                                          sizeof(dnnl_tp_onnx_session_stats_t),
                                          sizeof(dnnl_tp_threadpool_opts_t),
+                                         sizeof(dnnl_tp_onnx_arg_t),
+                                         sizeof(dnnl_tp_run_opts_t),
+                                         offsetof(dnnl_tp_run_opts_t, trace),
                                          0};

@@ -20,6 +20,8 @@ typedef struct {
     const char *input;
     /* Name of a type of the file that only conversions read (dtp_onnx_stored); otherwise NULL. */
     const char *stored;
+    /* An earlier part of the model made it (part.h). */
+    bool is_given;
 } val_t;
 
 /* The names that nodes can read: those of a graph, or of an inlined function. */
@@ -49,6 +51,9 @@ typedef struct {
     /* Engine and stream of fold.c; NULL until they are needed. */
     dnnl_tp_engine_t engine;
     dnnl_tp_stream_t stream;
+    /* The part of the model that is imported; NULL: all of it. main: the names of its main graph. */
+    struct dtp_part *part;
+    const scope_t *main;
 } import_t;
 
 struct cv;

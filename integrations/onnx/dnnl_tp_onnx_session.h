@@ -109,6 +109,39 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_call_compiled(dnnl_tp_onnx_call_t 
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_call_run(dnnl_tp_onnx_call_t call, const void *const *in,
                                                        void *const *out, const dnnl_tp_run_opts_t *opts);
 
+/** Gives room for an output, whose size a run may decide.
+ *
+ * @param ctx the program's
+ * @param index 0..outputs-1 of the model; each is asked for once, in this order
+ * @param info shape and type, read during the call only
+ * @return room for its elements, dense row-major, which stays the program's; NULL ends the run with
+ *     out_of_memory. For an output without elements: any address. */
+typedef void *(dnnl_tp_onnx_room_fn_t)(void *ctx, int index, const dnnl_tp_tensor_info_t *info);
+
+/** Runs the model on given inputs; compiles what the session does not have. Thread-safe.
+ *
+ * This is dnnl_tp_onnx_session_get_call() and dnnl_tp_onnx_call_run() in one, also for models whose
+ * results have sizes that their elements decide: NonZero, NonMaxSuppression, Unique and Compress in
+ * the main graph, and nodes there that take a shape, a number or a position that a run computes.
+ * Such a model runs in parts; each part is compiled for the sizes that come, and is kept like a
+ * call. Between two parts the calling thread computes what these nodes make. A run of a model in
+ * parts allocates.
+ *
+ * @param session a session
+ * @param nargs number of the model's inputs
+ * @param args in the order of the model's inputs, with the data of all inputs that are given
+ * @param room gives room for the outputs, after all sizes are known and before the last part runs;
+ *     called by the calling thread
+ * @param ctx first argument of room; may be NULL
+ * @param opts NULL = defaults, for each part of the run
+ * @return what dnnl_tp_onnx_session_get_call() and dnnl_tp_onnx_call_run() return;
+ *     invalid_arguments (an input without data). After a failure the contents of outputs are
+ *     undefined. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_session_run(dnnl_tp_onnx_session_t session, int nargs,
+                                                          const dnnl_tp_onnx_arg_t *args,
+                                                          dnnl_tp_onnx_room_fn_t *room, void *ctx,
+                                                          const dnnl_tp_run_opts_t *opts);
+
 /** Drops a call. It outlives its session. Thread-safe.
  *
  * @param call NULL or a call; no other thread may be using this handle

@@ -4,6 +4,7 @@
 #include "onnx/build.h"
 #include "onnx/check.h"
 #include "onnx/fold.h"
+#include "onnx/part.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -142,14 +143,128 @@ static dnnl_tp_status_t one_node(import_t *im, scope_t *scope, const node_proto_
     DTP_ONNX_TRY(convert(cv, scope));
     for (int i = 0; i < cv->nout; ++i) {
         if (!*n->output[i]) continue;
+        const val_t *have = dtp_onnx_names_get(&scope->names, n->output[i]);
+        if (have && have->is_given) continue;
         if (!cv->out[i]) REFUSE(dnnl_tp_unimplemented, "its output %d is not implemented", i);
         DTP_ONNX_TRY(define(scope, n->output[i], cv->out[i]));
     }
     return dnnl_tp_success;
 }
 
+/* ---- Parts (part.h) ---------------------------------------------------------------------------------------- */
+
+static bool is_given(const scope_t *s, const node_proto_t *n) {
+    bool all = n->n_output > 0;
+    for (size_t i = 0; i < n->n_output && all; ++i) {
+        const val_t *v = *n->output[i] ? dtp_onnx_names_get(&s->names, n->output[i]) : NULL;
+        all = !*n->output[i] || (v && v->is_given);
+    }
+    return all;
+}
+
+/* The line of the table that serves a node; NULL: none, or it calls a function. */
+static const row_t *row_of(import_t *im, const scope_t *s, const node_proto_t *n, int *since) {
+    char why[DTP_ONNX_NAME];
+    dnnl_tp_status_t status;
+    if (!n->op_type || dtp_onnx_function(im->model, &im->memory, n)) return NULL;
+    return dtp_onnx_row_of(s->nimports, s->imports, n, since, &status, why);
+}
+
+/* Inputs, as bits, that no constant makes; the bits of `of` count. */
+static unsigned unknown_inputs(const scope_t *s, const node_proto_t *n, unsigned of) {
+    unsigned unknown = 0;
+    for (size_t i = 0; i < n->n_input && i < sizeof of * 8; ++i) {
+        const val_t *v = text(n->input[i])[0] ? dtp_onnx_find(s, n->input[i]) : NULL;
+        if (v && v != &absent && !v->data) unknown |= 1u << i & of;
+    }
+    return unknown;
+}
+
+/* Must the graph end before the node, so that a run tells what it needs? */
+static bool is_cut(import_t *im, const scope_t *s, const node_proto_t *n) {
+    enum { KEEPS = 1 }; /* input of Compress; its data need not be known */
+    dtp_part_t *part = im->part;
+    if (!part || s != im->main) return false;
+    const row_t *row = row_of(im, s, n, &part->since);
+    if (!row) return false;
+    const bool by_data = dtp_onnx_is_by_data(row);
+    const unsigned of = !by_data ? row->params : is(row->op, "Compress") ? 1u << KEEPS : ~0u;
+    const unsigned needs = unknown_inputs(s, n, of);
+    if (!needs) return false;
+    part->cut = n;
+    part->row = row;
+    part->needs = by_data ? 0 : needs;
+    return true;
+}
+
+/* An output of the part, if a node of it made the tensor. */
+static dnnl_tp_status_t keep_live(import_t *im, const char *name, dtp_onnx_names_t *met, int room[2]) {
+    dtp_part_t *part = im->part;
+    static char yes;
+    val_t *v = *text(name) ? dtp_onnx_names_get(&im->main->names, name) : NULL;
+    if (!v || v->data || v->input || v->is_given || dtp_onnx_names_get(met, name)) return dnnl_tp_success;
+    if (v->stored)
+        return dtp_onnx_fail(dnnl_tp_unimplemented, "the tensor '%s' is %s, which only conversions read",
+                             name, v->stored);
+    DTP_ONNX_TRY(dtp_onnx_names_set(met, name, &yes));
+    const int n = part->nlive + 1;
+    DTP_ONNX_TRY(dtp_import_grow(&part->memory, (void **)&part->live, &room[0], n, sizeof *part->live));
+    DTP_ONNX_TRY(
+        dtp_import_grow(&part->memory, (void **)&part->live_values, &room[1], n, sizeof *part->live_values));
+    part->live[part->nlive] = name;
+    part->live_values[part->nlive++] = v->v;
+    char plain[DTP_ONNX_NAME];
+    return dnnl_tp_graph_output(im->graph, v->v, dtp_onnx_plain(name, plain));
+}
+
+static dnnl_tp_status_t keep_all(import_t *im, size_t n, node_proto_t *const *nodes, dtp_onnx_names_t *met,
+                                 int room[2]) {
+    for (size_t i = 0; i < n; ++i) {
+        const node_proto_t *x = nodes[i];
+        for (size_t k = 0; k < x->n_input; ++k) DTP_ONNX_TRY(keep_live(im, x->input[k], met, room));
+        for (size_t k = 0; k < x->n_attribute; ++k) {
+            const graph_proto_t *g = x->attribute[k]->g;
+            if (!g) continue;
+            DTP_ONNX_TRY(keep_all(im, g->n_node, g->node, met, room));
+            for (size_t j = 0; j < g->n_output; ++j)
+                DTP_ONNX_TRY(keep_live(im, g->output[j]->name, met, room));
+        }
+    }
+    return dnnl_tp_success;
+}
+
+/* Ends the graph before nodes[at]: what the nodes from there on read are its outputs. */
+static dnnl_tp_status_t end_part(import_t *im, size_t at, size_t n, node_proto_t *const *nodes) {
+    dtp_part_t *part = im->part;
+    const graph_proto_t *g = im->model->proto->graph;
+    dtp_onnx_names_t met;
+    int room[2] = {0};
+    dtp_onnx_names_init(&met, &im->memory, 0);
+    DTP_ONNX_TRY(keep_all(im, n - at, nodes + at, &met, room));
+    for (size_t i = 0; i < g->n_output; ++i) DTP_ONNX_TRY(keep_live(im, g->output[i]->name, &met, room));
+    const node_proto_t *cut = part->cut;
+    part->in = dtp_import_alloc(&part->memory, (cut->n_input + 1) * sizeof *part->in);
+    if (!part->in) return dnnl_tp_out_of_memory;
+    for (size_t i = 0; i < cut->n_input; ++i) {
+        const val_t *v = dtp_onnx_find(im->main, text(cut->input[i]));
+        if (!v || v == &absent) continue;
+        part->in[i].name = cut->input[i];
+        if (!v->data) continue;
+        const size_t bytes = (size_t)dtp_val_elems(v) * dtp_onnx_type_size(v->info.data_type);
+        void *data = dtp_import_alloc(&part->memory, bytes + 1);
+        if (!data) return dnnl_tp_out_of_memory;
+        part->in[i].info = v->info;
+        part->in[i].data = memcpy(data, v->data, bytes);
+    }
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t nodes_of(import_t *im, scope_t *scope, size_t n, node_proto_t *const *nodes) {
-    for (size_t i = 0; i < n; ++i) DTP_ONNX_TRY(one_node(im, scope, nodes[i]));
+    for (size_t i = 0; i < n; ++i) {
+        if (scope == im->main && is_given(scope, nodes[i])) continue;
+        if (is_cut(im, scope, nodes[i])) return end_part(im, i, n, nodes);
+        DTP_ONNX_TRY(one_node(im, scope, nodes[i]));
+    }
     return dnnl_tp_success;
 }
 
@@ -201,13 +316,36 @@ static dnnl_tp_status_t give_sizes(dnnl_tp_onnx_port_t *port, const dnnl_tp_tens
                          port->name);
 }
 
+/* A tensor that an earlier part made: an input of the graph, or a constant. */
+static dnnl_tp_status_t given_tensor(import_t *im, scope_t *s, const dtp_given_t *x,
+                                     dnnl_tp_value_t *number) {
+    val_t *v = new_val(im);
+    char room[DTP_ONNX_NAME];
+    if (!v) return dnnl_tp_out_of_memory;
+    v->info = x->info;
+    v->is_given = true;
+    *number = -1;
+    if (x->is_known) {
+        const size_t bytes = (size_t)dtp_val_elems(v) * dtp_onnx_type_size(x->info.data_type);
+        void *copy = dtp_import_alloc(&im->memory, bytes + 1);
+        if (!copy) return dnnl_tp_out_of_memory;
+        v->data = bytes ? memcpy(copy, x->data, bytes) : copy;
+    } else {
+        DTP_ONNX_TRY(dnnl_tp_graph_input(im->graph, &v->v, dtp_onnx_plain(x->name, room), v->info.data_type,
+                                         v->info.ndims, v->info.dims));
+        *number = v->v;
+    }
+    return define(s, x->name, v);
+}
+
 static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *value,
                               const dnnl_tp_onnx_graph_opts_t *o, const dnnl_tp_tensor_info_t *shape) {
     dnnl_tp_onnx_port_t port;
     char room[DTP_ONNX_NAME];
     DTP_ONNX_TRY(dtp_onnx_port(value, &port));
     if (!*port.name) return dtp_onnx_fail(dnnl_tp_invalid_graph, "an input has no name");
-    if (dtp_onnx_find(s, port.name) && !is_fed(o, port.name)) return dnnl_tp_success; /* an initializer */
+    const val_t *have = dtp_onnx_find(s, port.name); /* an initializer, or known by now */
+    if (have && (have->is_given || !is_fed(o, port.name))) return dnnl_tp_success;
     val_t *v = new_val(im);
     if (!v) return dnnl_tp_out_of_memory;
     if (port.info.data_type == dnnl_tp_data_type_undef)
@@ -341,6 +479,9 @@ static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) 
     if (g->n_sparse_initializer)
         return dtp_onnx_fail(dnnl_tp_unimplemented, "the model has sparse initializers");
     for (size_t i = 0; i < g->n_initializer; ++i) DTP_ONNX_TRY(initializer(im, &scope, g->initializer[i]));
+    im->main = &scope;
+    for (int i = 0; im->part && i < im->part->ngiven; ++i)
+        DTP_ONNX_TRY(given_tensor(im, &scope, &im->part->given[i], &im->part->inputs[i]));
     scope_t inputs = {0}; /* only to find names that are there twice */
     dtp_onnx_names_init(&inputs.names, &im->memory, 0);
     for (size_t i = 0; i < g->n_input; ++i) {
@@ -348,21 +489,22 @@ static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) 
         DTP_ONNX_TRY(input(im, &scope, g->input[i], o, o->shapes ? o->shapes[i] : NULL));
     }
     DTP_ONNX_TRY(nodes_of(im, &scope, g->n_node, g->node));
+    for (size_t i = 0; o->inputs && i < g->n_input; ++i) {
+        const val_t *v = dtp_onnx_find(&scope, g->input[i]->name);
+        o->inputs[i] = v->input ? v->v : -1;
+    }
+    if (im->part && im->part->cut) return dnnl_tp_success;
     if (!g->n_output) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model has no outputs");
     for (size_t i = 0; i < g->n_output; ++i) {
         dnnl_tp_value_t number = -1;
         DTP_ONNX_TRY(output(im, &scope, g->output[i], &number));
         if (o->outputs) o->outputs[i] = number;
     }
-    for (size_t i = 0; o->inputs && i < g->n_input; ++i) {
-        const val_t *v = dtp_onnx_find(&scope, g->input[i]->name);
-        o->inputs[i] = v->input ? v->v : -1;
-    }
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,
-                                           const dnnl_tp_onnx_graph_opts_t *opts) {
+dnnl_tp_status_t dtp_onnx_part_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,
+                                      const dnnl_tp_onnx_graph_opts_t *opts, dtp_part_t *part) {
     enum { NODES = 100000 };
     static const size_t bytes = (size_t)1 << 30;
     if (!graph) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "graph is NULL");
@@ -374,6 +516,7 @@ dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_
                              sizeof *o);
     DTP_ONNX_TRY(check_opts(model, o));
     import_t im = {.model = model,
+                   .part = part,
                    .nodes_left = o->max_nodes ? o->max_nodes : NODES,
                    .bytes_left = o->max_bytes ? o->max_bytes : bytes};
     DTP_ONNX_TRY(dnnl_tp_graph_create(&im.root, o->kind ? o->kind : dnnl_tp_cpu));
@@ -386,4 +529,9 @@ dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_
     if (status) (void)dnnl_tp_graph_destroy(im.root);
     else *graph = im.root;
     return status;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,
+                                           const dnnl_tp_onnx_graph_opts_t *opts) {
+    return dtp_onnx_part_create(graph, model, opts, NULL);
 }

@@ -6,89 +6,45 @@
  *
  * A graph serves all shapes whose key has the same head: which inputs were given, and the determining elements. Where a
  * graph with open sizes is refused, each set of shapes gets a graph of its own, whose sizes are all known (by_shape). All
- * graphs share constants and packed weights: `weights`, a graph without values, keeps them from the first on. */
-#include "onnx/dnnl_tp_onnx_session.h"
-#include "onnx/model.h"
+ * graphs share constants and packed weights: `weights`, a graph without values, keeps them from the first on.
+ *
+ * A part of a model (part.h) is a call, too: what earlier parts gave is in its key. */
+#include "onnx/session.h"
 
-#include <pthread.h>
 #include <string.h>
 
-typedef struct model_graph {
-    struct model_graph *next;
-    int users;
-    dnnl_tp_graph_t graph;
-    dnnl_tp_value_t *inputs, *outputs; /* numbers in the graph, by port of the model; behind the graph */
-    const uint8_t *head;               /* of the keys that it serves */
-    size_t head_bytes;
-} model_graph_t;
-
-struct dnnl_tp_onnx_call {
-    struct dnnl_tp_onnx_call *next;
-    atomic_int users;
-    dnnl_tp_onnx_session_t session;
-    model_graph_t *graph;
-    dnnl_tp_executable_t exe;
-    uint8_t *key;
-    size_t key_bytes;
-};
-typedef struct dnnl_tp_onnx_call call_t;
-
-/* A stream and what one run needs beside it. */
-typedef struct seat {
-    struct seat *next;
-    dnnl_tp_stream_t stream;
-    void *in[]; /* one by input of the model */
-} seat_t;
-
-struct dnnl_tp_onnx_session {
-    atomic_int users; /* the handle and the calls */
-    dnnl_tp_onnx_model_t model;
-    dnnl_tp_engine_t engine; /* kept alive by the streams */
-    dnnl_tp_onnx_session_opts_t opts;
-    dnnl_tp_stream_attr_t attr;
-    int nin, nout;
-    dnnl_tp_graph_t weights;
-    pthread_mutex_t lock;
-    seat_t *seats; /* that no run uses now */
-    model_graph_t *graphs;
-    call_t *calls;
-    bool by_shape;
-    dnnl_tp_onnx_session_stats_t stats;
-};
-typedef struct dnnl_tp_onnx_session session_t;
-
-static void *alloc(size_t size) {
+void *dtp_session_alloc(size_t size) {
     const dnnl_tp_allocator_t *a = dnnl_tp_get_allocator();
     void *p = a->alloc(a->ctx, size, _Alignof(max_align_t));
     if (!p) (void)dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
     return p ? memset(p, 0, size) : NULL;
 }
-static void release(void *p) {
+void dtp_session_free(void *p) {
     const dnnl_tp_allocator_t *a = dnnl_tp_get_allocator();
     if (p) a->free(a->ctx, p);
 }
 
 /* ---- Seats ------------------------------------------------------------------------------------------------ */
 
-static dnnl_tp_status_t seat_take(session_t *s, seat_t **seat) {
+dnnl_tp_status_t dtp_session_take_seat(session_t *s, seat_t **seat) {
     pthread_mutex_lock(&s->lock);
     *seat = s->seats;
     if (*seat) s->seats = (*seat)->next;
     pthread_mutex_unlock(&s->lock);
     if (*seat) return dnnl_tp_success;
-    seat_t *made = alloc(sizeof *made + (size_t)s->nin * sizeof *made->in);
+    seat_t *made = dtp_session_alloc(sizeof *made + (size_t)s->nin * sizeof *made->in);
     if (!made) return dnnl_tp_out_of_memory;
     dnnl_tp_status_t status =
         dnnl_tp_stream_create_v2(&made->stream, s->engine, dnnl_tp_stream_default_flags, s->attr);
     if (!status && s->opts.trace) status = dnnl_tp_stream_set_trace(made->stream, s->opts.trace, NULL);
     if (status) {
         (void)dnnl_tp_stream_destroy(made->stream);
-        release(made);
+        dtp_session_free(made);
     } else *seat = made;
     return status;
 }
 
-static void seat_give(session_t *s, seat_t *seat) {
+void dtp_session_give_seat(session_t *s, seat_t *seat) {
     pthread_mutex_lock(&s->lock);
     seat->next = s->seats;
     s->seats = seat;
@@ -103,13 +59,13 @@ static void session_unref(session_t *s) {
         next = x->next;
         if (dnnl_tp_stream_destroy(x->stream) == dnnl_tp_would_deadlock)
             (void)dnnl_tp_stream_give_away(x->stream); /* inside running work */
-        release(x);
+        dtp_session_free(x);
     }
     (void)dnnl_tp_stream_attr_destroy(s->attr);
     (void)dnnl_tp_graph_destroy(s->weights);
     (void)dnnl_tp_onnx_close(s->model);
     (void)pthread_mutex_destroy(&s->lock);
-    release(s);
+    dtp_session_free(s);
 }
 
 /* Under the lock; the graph that nobody uses any more is the caller's. */
@@ -126,7 +82,8 @@ static model_graph_t *graph_unref(session_t *s, model_graph_t *g) {
 static void graph_free(model_graph_t *g) {
     if (!g) return;
     (void)dnnl_tp_graph_destroy(g->graph);
-    release(g);
+    dtp_import_memory_free(&g->part.memory);
+    dtp_session_free(g);
 }
 
 /* The list's use and the handles' are the same to a call; who lets go last frees it. */
@@ -138,8 +95,8 @@ static void call_unref(call_t *c) {
     model_graph_t *g = graph_unref(s, c->graph);
     pthread_mutex_unlock(&s->lock);
     graph_free(g);
-    release(c->key);
-    release(c);
+    dtp_session_free(c->key);
+    dtp_session_free(c);
     session_unref(s);
 }
 
@@ -191,7 +148,7 @@ dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_session_t *session, dn
         return dtp_onnx_fail(
             (unsigned)mode > dnnl_tp_fpmath_mode_tf32 ? dnnl_tp_invalid_arguments : dnnl_tp_unimplemented,
             "fpmath_mode is %s; models run in strict and bf16", dnnl_tp_fpmath_mode2str(mode));
-    session_t *s = alloc(sizeof *s);
+    session_t *s = dtp_session_alloc(sizeof *s);
     if (!s) return dnnl_tp_out_of_memory;
     atomic_init(&s->users, 1);
     (void)pthread_mutex_init(&s->lock, NULL);
@@ -206,25 +163,16 @@ dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_session_t *session, dn
                                                 : dnnl_tp_stream_attr_create(&s->attr, dnnl_tp_cpu);
     if (!status) status = dnnl_tp_graph_create(&s->weights, dnnl_tp_cpu);
     seat_t *first = NULL; /* it keeps engine and trace alive, too */
-    if (!status) status = seat_take(s, &first);
+    if (!status) status = dtp_session_take_seat(s, &first);
     if (status) session_unref(s);
     else {
-        seat_give(s, first);
+        dtp_session_give_seat(s, first);
         *session = s;
     }
     return status;
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------- */
-
-/* What the inputs are, checked against the model. The memory ends with the request. */
-typedef struct {
-    dtp_import_memory_t memory;
-    const dnnl_tp_onnx_arg_t *args;
-    dnnl_tp_onnx_port_t *ports;
-    uint8_t *key; /* the head, then the shapes of the other inputs */
-    size_t head_bytes, key_bytes, room;
-} request_t;
 
 static dnnl_tp_status_t put(request_t *r, const void *bytes, size_t size) {
     if (r->key_bytes + size > r->room) {
@@ -287,6 +235,7 @@ static dnnl_tp_status_t check_arg(const dnnl_tp_onnx_port_t *port, const dnnl_tp
 }
 
 static dnnl_tp_status_t read_args(request_t *r, const session_t *s) {
+    enum { PART = 4 }; /* a part is not the same as a graph of the whole model */
     const int64_t batch = s->opts.batch;
     r->ports = dtp_import_alloc(&r->memory, (size_t)s->nin * sizeof *r->ports);
     if (!r->ports) return dnnl_tp_out_of_memory;
@@ -296,12 +245,21 @@ static dnnl_tp_status_t read_args(request_t *r, const session_t *s) {
     }
     for (int i = 0; i < s->nin; ++i) {
         DTP_ONNX_TRY(check_arg(&r->ports[i], &r->args[i]));
-        const uint8_t given = (uint8_t)((r->args[i].info != NULL) + is_value(r, i));
+        const uint8_t given = (uint8_t)((r->args[i].info != NULL) + is_value(r, i) + (r->is_part ? PART : 0));
         DTP_ONNX_TRY(put(r, &given, 1));
         if (!is_value(r, i)) continue;
         DTP_ONNX_TRY(put_shape(r, i));
         const dnnl_tp_tensor_info_t *t = r->args[i].info;
         DTP_ONNX_TRY(put(r, r->args[i].data, (size_t)dtp_onnx_elems(t) * dtp_onnx_type_size(t->data_type)));
+    }
+    for (int i = 0; i < r->ngiven; ++i) {
+        const dtp_given_t *x = &r->given[i];
+        const size_t bytes = (size_t)dtp_onnx_elems(&x->info) * dtp_onnx_type_size(x->info.data_type);
+        DTP_ONNX_TRY(put(r, &x->name, sizeof x->name));
+        DTP_ONNX_TRY(put(r, &x->is_known, sizeof x->is_known));
+        DTP_ONNX_TRY(put(r, &x->info.ndims, sizeof x->info.ndims));
+        DTP_ONNX_TRY(put(r, x->info.dims, (size_t)x->info.ndims * sizeof *x->info.dims));
+        if (x->is_known) DTP_ONNX_TRY(put(r, x->data, bytes));
     }
     r->head_bytes = r->key_bytes;
     for (int i = 0; i < s->nin; ++i)
@@ -357,24 +315,31 @@ static dnnl_tp_status_t import(session_t *s, request_t *r, bool with_sizes, mode
             values[o.nvalues++] = (dnnl_tp_onnx_value_t){port->name, *r->args[i].info, r->args[i].data};
         else if (r->args[i].info && port->flags & DNNL_TP_ONNX_HAS_DEFAULT) fed[o.nfed++] = port->name;
     }
-    return dnnl_tp_onnx_graph_create(&g->graph, s->model, &o);
+    g->part.ngiven = r->ngiven;
+    g->part.given = r->given;
+    const dnnl_tp_status_t status =
+        dtp_onnx_part_create(&g->graph, s->model, &o, r->is_part ? &g->part : NULL);
+    g->part.given = NULL; /* the request's */
+    return status;
 }
 
 /* A new graph, of which the caller is a user; or one that somebody else made meanwhile. */
 static dnnl_tp_status_t make_graph(session_t *s, request_t *r, bool by_shape, model_graph_t **graph) {
-    const size_t ports = (size_t)(s->nin + s->nout) * sizeof(dnnl_tp_value_t);
-    model_graph_t *g = alloc(sizeof *g + ports + r->key_bytes);
+    const size_t ports = (size_t)(s->nin + s->nout + r->ngiven) * sizeof(dnnl_tp_value_t);
+    model_graph_t *g = dtp_session_alloc(sizeof *g + ports + r->key_bytes);
     if (!g) return dnnl_tp_out_of_memory;
     g->inputs = (dnnl_tp_value_t *)(void *)(g + 1);
     g->outputs = g->inputs + s->nin;
-    uint8_t *head = (uint8_t *)(void *)(g->outputs + s->nout);
+    g->part.inputs = g->outputs + s->nout;
+    dtp_import_memory_init(&g->part.memory);
+    uint8_t *head = (uint8_t *)(void *)(g->part.inputs + r->ngiven);
     if (r->key_bytes) memcpy(head, r->key, r->key_bytes);
     g->head = head;
     g->head_bytes = by_shape ? r->key_bytes : r->head_bytes;
     g->users = 1;
     const dnnl_tp_status_t status = import(s, r, by_shape, g);
     if (status) {
-        release(g);
+        graph_free(g);
         return status;
     }
     pthread_mutex_lock(&s->lock);
@@ -391,9 +356,14 @@ static dnnl_tp_status_t make_graph(session_t *s, request_t *r, bool by_shape, mo
 }
 
 static dnnl_tp_status_t compile(session_t *s, request_t *r, call_t *c) {
-    dnnl_tp_tensor_info_t *shapes = dtp_import_alloc(&r->memory, (size_t)s->nin * sizeof *shapes);
+    const dtp_part_t *part = &c->graph->part;
+    if (part->cut && !part->nlive) return dnnl_tp_success; /* nothing to run */
+    dnnl_tp_tensor_info_t *shapes =
+        dtp_import_alloc(&r->memory, (size_t)(s->nin + r->ngiven) * sizeof *shapes);
     if (!shapes) return dnnl_tp_out_of_memory;
     int n = 0;
+    for (int i = 0; i < r->ngiven; ++i)
+        if (part->inputs[i] >= 0) shapes[n++] = r->given[i].info;
     for (int i = 0; i < s->nin; ++i)
         if (c->graph->inputs[i] >= 0) shapes[n++] = *r->args[i].info;
     const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
@@ -414,18 +384,18 @@ static dnnl_tp_status_t fill_call(session_t *s, request_t *r, bool by_shape, cal
 }
 
 static dnnl_tp_status_t make_call(session_t *s, request_t *r, call_t **call) {
-    call_t *c = alloc(sizeof *c);
+    call_t *c = dtp_session_alloc(sizeof *c);
     if (!c) return dnnl_tp_out_of_memory;
     atomic_init(&c->users, 1);
     c->session = s;
     (void)atomic_fetch_add_explicit(&s->users, 1, memory_order_relaxed);
-    c->key = alloc(r->key_bytes + 1);
+    c->key = dtp_session_alloc(r->key_bytes + 1);
     c->key_bytes = r->key_bytes;
     dnnl_tp_status_t status = c->key ? dnnl_tp_success : dnnl_tp_out_of_memory;
     if (!status) {
         if (r->key_bytes) memcpy(c->key, r->key, r->key_bytes);
         pthread_mutex_lock(&s->lock);
-        bool by_shape = s->by_shape;
+        bool by_shape = s->by_shape || r->is_part;
         pthread_mutex_unlock(&s->lock);
         status = fill_call(s, r, by_shape, c);
         if (status && status != dnnl_tp_out_of_memory && !by_shape) { /* it may need the sizes */
@@ -471,6 +441,18 @@ static call_t *keep(session_t *s, const request_t *r, call_t *made) {
     return c;
 }
 
+dnnl_tp_status_t dtp_session_call(session_t *s, request_t *r, call_t **call) {
+    call_t *made = NULL;
+    DTP_ONNX_TRY(read_args(r, s));
+    pthread_mutex_lock(&s->lock);
+    *call = find_call(s, r);
+    pthread_mutex_unlock(&s->lock);
+    if (*call) return dnnl_tp_success;
+    DTP_ONNX_TRY(make_call(s, r, &made));
+    *call = keep(s, r, made);
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_onnx_session_get_call(dnnl_tp_onnx_call_t *call, dnnl_tp_onnx_session_t session,
                                                int nargs, const dnnl_tp_onnx_arg_t *args) {
     if (!call) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "call is NULL");
@@ -482,14 +464,7 @@ dnnl_tp_status_t dnnl_tp_onnx_session_get_call(dnnl_tp_onnx_call_t *call, dnnl_t
                              session->nin);
     request_t r = {.args = args};
     dtp_import_memory_init(&r.memory);
-    dnnl_tp_status_t status = read_args(&r, session);
-    if (!status) {
-        pthread_mutex_lock(&session->lock);
-        *call = find_call(session, &r);
-        pthread_mutex_unlock(&session->lock);
-        call_t *made = NULL;
-        if (!*call && !(status = make_call(session, &r, &made))) *call = keep(session, &r, made);
-    }
+    const dnnl_tp_status_t status = dtp_session_call(session, &r, call);
     dtp_import_memory_free(&r.memory);
     return status;
 }
@@ -517,13 +492,13 @@ dnnl_tp_status_t dnnl_tp_onnx_call_run(dnnl_tp_onnx_call_t call, const void *con
     session_t *s = call->session;
     if (s->nin && !in) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "in is NULL");
     seat_t *seat;
-    DTP_ONNX_TRY(seat_take(s, &seat));
+    DTP_ONNX_TRY(dtp_session_take_seat(s, &seat));
     int n = 0;
     for (int i = 0; i < s->nin; ++i)
         if (call->graph->inputs[i] >= 0) seat->in[n++] = (void *)(uintptr_t)in[i];
     const dnnl_tp_status_t status =
         dnnl_tp_executable_run(call->exe, seat->stream, n, seat->in, s->nout, out, opts);
-    seat_give(s, seat);
+    dtp_session_give_seat(s, seat);
     return status;
 }
 

@@ -2,6 +2,7 @@
  * and of which it helps to know them, since they decide which branch of an If runs. */
 #include "onnx/wanted.h"
 #include "onnx/ops/table.h"
+#include "onnx/part.h"
 
 #include <string.h>
 
@@ -36,6 +37,16 @@ static dnnl_tp_status_t mark_loop(dtp_onnx_names_t *wanted, const node_proto_t *
     return dnnl_tp_success;
 }
 
+/* The positions that Compress keeps, if no node makes them: then they are as good as a list of axes. */
+static dnnl_tp_status_t mark_kept(dtp_onnx_names_t *wanted, const node_proto_t *x, size_t n,
+                                  node_proto_t *const *nodes) {
+    const char *name = x->n_input > 1 ? text(x->input[1]) : "";
+    for (size_t i = 0; i < n; ++i)
+        for (size_t k = 0; k < nodes[i]->n_output; ++k)
+            if (is(text(nodes[i]->output[k]), name)) return dnnl_tp_success;
+    return mark(wanted, name);
+}
+
 /* What a graph or function imports. */
 typedef struct {
     size_t n;
@@ -54,6 +65,7 @@ static dnnl_tp_status_t mark_nodes(dtp_onnx_names_t *wanted, const imports_t *im
         bool all = false;
         for (size_t k = 0; k < x->n_output; ++k) all |= is_wanted(wanted, x->output[k]);
         all &= !is(text(x->op_type), "Shape") && !is(text(x->op_type), "Size");
+        all &= !row || !dtp_onnx_is_by_data(row); /* a run computes it, between two parts */
         for (size_t k = 0; k < x->n_attribute; ++k) {
             const graph_proto_t *g = x->attribute[k]->g;
             for (size_t j = 0; g && all && j < g->n_output; ++j)
@@ -61,6 +73,7 @@ static dnnl_tp_status_t mark_nodes(dtp_onnx_names_t *wanted, const imports_t *im
             if (g) DTP_ONNX_TRY(mark_nodes(wanted, imports, g->n_node, g->node));
         }
         if (row && is(row->op, "Loop")) DTP_ONNX_TRY(mark_loop(wanted, x));
+        if (row && is(row->op, "Compress")) DTP_ONNX_TRY(mark_kept(wanted, x, n, nodes));
         for (size_t k = 0; k < x->n_input; ++k)
             if (all || (row && k < sizeof row->params * 8 && row->params >> k & 1))
                 DTP_ONNX_TRY(mark(wanted, x->input[k]));

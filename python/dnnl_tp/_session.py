@@ -1,6 +1,7 @@
 """Sessions and pools."""
 from __future__ import annotations
 
+import contextlib
 import ctypes as c
 import errno
 import itertools
@@ -9,13 +10,13 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, Dict, Iterable, List, NamedTuple, NoReturn, Optional, Tuple, Union, cast
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, NoReturn, Optional, Tuple, Union, cast
 
 import numpy as np
 
-from . import _native
+from . import _native, _parts
 from ._door import Door
-from ._native import InvalidArgument
+from ._native import InvalidArgument, Unimplemented
 from ._threads import CancelToken, Future, Workers, interruptible
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -223,6 +224,7 @@ class Session(_Here):
     here, so that what is wrong with it is said here, too.
     """
 
+    _in_parts = False  # sizes of results depend on their elements: _parts.py runs the model
     _dims_are_there = True  # or names in dims that the model has not are ignored
 
     def __init__(self, model: Model, *, threads: int = 1, pool: Optional[Pool] = None,
@@ -268,6 +270,7 @@ class Session(_Here):
                           _native.fail, max_calls or 16, threading.main_thread().ident or 0)
         session.give()  # to the door
         self._closed = False
+        self._lock, self._part_runs = threading.Lock(), 0  # runs in parts, which the door does not count
         needed = [p for p in self.inputs if not p.has_default]
         if all(p.shape is not None and not p.determines_shapes and all(isinstance(n, int) for n in p.shape)
                for p in needed):
@@ -354,6 +357,57 @@ class Session(_Here):
         deadline = 0
         if timeout is not None and not timeout >= _FOREVER:
             deadline = time.clock_gettime_ns(time.CLOCK_MONOTONIC) + max(int(timeout * 1e9), 1)
+        if self._in_parts:
+            return self._fetch_in_parts(feeds, order, given, deadline, cancel)
+        try:
+            return self._fetch_whole(feeds, order, given, deadline, cancel)
+        except Unimplemented as refused:
+            try:
+                result = self._fetch_in_parts(feeds, order, given, deadline, cancel)
+            except Unimplemented:
+                raise refused from None
+            self._in_parts = True
+            return result
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[None]:
+        """The library's session lives to the end of the block, even if another thread calls close()."""
+        with self._lock:
+            if self._closed:
+                raise ValueError("the session is closed")
+            self._part_runs += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._part_runs -= 1
+                if self._closed and not self._part_runs:
+                    self._door.close()
+
+    def _fetch_in_parts(self, feeds: Mapping[str, Any], order: Optional[Tuple[int, ...]], given: Optional[Tuple[Any, ...]],
+                        deadline: int, cancel: Optional[CancelToken]) -> Any:
+        """As _fetch, for models that have results whose sizes depend on their elements."""
+        token = CancelToken() if cancel is None else cancel
+        with self._open(), token._run() as address:
+            def work() -> List[Any]:
+                return _parts.run(self._address, self.inputs, self.outputs, _types, feeds, deadline, address)
+            is_main = threading.current_thread() is threading.main_thread()
+            made = cast(List[Any], interruptible(work, token)) if is_main else work()
+        made = [a if p.dtype in (None, a.dtype) else a.astype(p.dtype) for p, a in zip(self.outputs, made)]
+        for i, a in enumerate(given or ()):
+            if a is None:
+                continue
+            if a.shape != made[i].shape or a.dtype != made[i].dtype:
+                raise InvalidArgument(f"out['{self.outputs[i].name}'] is {a.dtype}{list(a.shape)}, the result is "
+                                      f"{made[i].dtype}{list(made[i].shape)}", 2)
+            a[...] = made[i]
+            made[i] = a
+        if order is not None:
+            return [made[i] for i in order]
+        return {p.name: a for p, a in zip(self.outputs, made)}
+
+    def _fetch_whole(self, feeds: Mapping[str, Any], order: Optional[Tuple[int, ...]], given: Optional[Tuple[Any, ...]],
+                     deadline: int, cancel: Optional[CancelToken]) -> Any:
         fetch = self._door.fetch
         if cancel is None:
             result = fetch(feeds, order, given, deadline)
@@ -378,8 +432,11 @@ class Session(_Here):
         timeout  seconds after which the run ends with DeadlineExceeded
         cancel   a CancelToken, which ends the run with Cancelled
         """
-        if outputs is None and out is None and timeout is None and cancel is None:
-            result = self._door.run(inputs)  # type: ignore[arg-type]
+        if outputs is None and out is None and timeout is None and cancel is None and not self._in_parts:
+            try:
+                result = self._door.run(inputs)  # type: ignore[arg-type]
+            except Unimplemented:
+                result = None  # _fetch may find parts that run
             if result is not None:
                 return result
         if outputs is None:
@@ -442,8 +499,10 @@ class Session(_Here):
         """Ends the session and writes the profile. Runs in progress go on to their end."""
         if getattr(self, "_closed", True):
             return
-        self._closed = True
-        self._door.close()
+        with self._lock:
+            self._closed = True
+            if not self._part_runs:
+                self._door.close()
         self._model.close()
         self._write_profile()
 

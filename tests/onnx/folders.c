@@ -87,3 +87,35 @@ void free_set(data_set_t *s) {
     for (int i = 0; i < s->nin; ++i) free(s->in[i].data);
     for (int i = 0; i < s->nout; ++i) free(s->out[i].data);
 }
+
+bool set_args(dnnl_tp_onnx_model_t model, const data_set_t *s, int *nargs, dnnl_tp_onnx_arg_t *args) {
+    dnnl_tp_onnx_model_info_t info = {.struct_size = sizeof info};
+    int given = 0;
+    if (dnnl_tp_onnx_query(model, &info) || info.inputs > MAX_TENSORS) return false;
+    for (int i = 0; i < info.inputs; ++i) {
+        dnnl_tp_onnx_port_t port;
+        if (dnnl_tp_onnx_input(model, i, &port)) return false;
+        const bool is_given = !(port.flags & DNNL_TP_ONNX_HAS_DEFAULT) && given < s->nin;
+        args[i] =
+            (dnnl_tp_onnx_arg_t){is_given ? &s->in[given].info : NULL, is_given ? s->in[given].data : NULL};
+        given += is_given;
+    }
+    *nargs = info.inputs;
+    return given == s->nin && info.outputs == s->nout;
+}
+
+void *set_room(void *results, int index, const dnnl_tp_tensor_info_t *info) {
+    results_t *r = results;
+    r->info[index] = *info;
+    return r->data[index] = calloc(count_of(info) + 1, sizeof(double));
+}
+
+void free_results(results_t *r) {
+    for (int i = 0; i < MAX_TENSORS; ++i) free(r->data[i]);
+}
+
+bool same_shape(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_t *b) {
+    bool same = a->ndims == b->ndims && a->data_type == b->data_type;
+    for (int d = 0; same && d < a->ndims; ++d) same = a->dims[d] == b->dims[d];
+    return same;
+}

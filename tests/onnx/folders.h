@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "onnx/dnnl_tp_onnx.h"
+#include "onnx/dnnl_tp_onnx_session.h"
 #include "onnx_run/npy.h" /* count_of, element */
 
 typedef struct {
@@ -24,6 +24,18 @@ typedef struct {
 /* FOLDER/test_data_set_NUMBER; false: there is none. */
 bool read_set(const char *folder, int number, data_set_t *s);
 void free_set(data_set_t *s);
+
+/* The inputs of a set, by input of the model; false: the folder has other files. */
+bool set_args(dnnl_tp_onnx_model_t model, const data_set_t *s, int *nargs, dnnl_tp_onnx_arg_t *args);
+
+/* Outputs of dnnl_tp_onnx_session_run(), whose `room` is set_room() with this as ctx. free_results() ends them. */
+typedef struct {
+    dnnl_tp_tensor_info_t info[MAX_TENSORS];
+    void *data[MAX_TENSORS];
+} results_t;
+void *set_room(void *results, int index, const dnnl_tp_tensor_info_t *info);
+void free_results(results_t *results);
+bool same_shape(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_t *b);
 
 /* All bytes of a file; NULL: it cannot be read. The caller frees it. */
 void *read_all(const char *path, size_t *size);

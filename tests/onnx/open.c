@@ -12,7 +12,6 @@
 
 #include "dtp_onnx.pb-c.h"
 #include "folders.h"
-#include "onnx/dnnl_tp_onnx_session.h"
 #include "support/watchdog.h"
 
 enum { PATH = 4096, TEXT = 512, NAME = 48, MAX_DIMS = 256, MAX_SETS = 16, HANG_SECONDS = 60 };
@@ -84,56 +83,49 @@ static dnnl_tp_engine_t engine;
 /* A text of what is wrong; NULL: nothing. */
 static const char *difference(const tensor_t *want, const dnnl_tp_tensor_info_t *info, const void *got) {
     double worst;
-    bool same = info->ndims == want->info.ndims && info->data_type == want->info.data_type;
-    for (int d = 0; same && d < info->ndims; ++d) same = info->dims[d] == want->info.dims[d];
-    if (!same) return "WRONG: an output has another shape or type";
+    if (!same_shape(info, &want->info)) return "WRONG: an output has another shape or type";
     return differences(got, want, relative, absolute, &worst) ? "WRONG: an output has other elements" : NULL;
 }
 
-static const char *run_call(dnnl_tp_onnx_call_t call, const void *const *in, const data_set_t *s) {
-    void *out[MAX_TENSORS] = {0};
-    dnnl_tp_tensor_info_t infos[MAX_TENSORS];
+static const char *run_call(dnnl_tp_onnx_call_t call, const dnnl_tp_onnx_arg_t *args, const data_set_t *s) {
+    results_t r = {0};
+    const void *in[MAX_TENSORS];
     const char *bad = NULL;
+    for (int i = 0; i < MAX_TENSORS; ++i) in[i] = args[i].data;
     for (int i = 0; i < s->nout && !bad; ++i) {
-        if (dnnl_tp_onnx_call_output(call, i, &infos[i])) bad = dnnl_tp_last_error();
-        else out[i] = calloc(count_of(&infos[i]) + 1, sizeof(double));
+        dnnl_tp_tensor_info_t info;
+        if (dnnl_tp_onnx_call_output(call, i, &info)) bad = dnnl_tp_last_error();
+        else (void)set_room(&r, i, &info);
     }
-    if (!bad && dnnl_tp_onnx_call_run(call, in, out, NULL)) bad = dnnl_tp_last_error();
-    for (int i = 0; i < s->nout && !bad; ++i) bad = difference(&s->out[i], &infos[i], out[i]);
-    for (int i = 0; i < s->nout; ++i) free(out[i]);
+    if (!bad && dnnl_tp_onnx_call_run(call, in, r.data, NULL)) bad = dnnl_tp_last_error();
+    for (int i = 0; i < s->nout && !bad; ++i) bad = difference(&s->out[i], &r.info[i], r.data[i]);
+    free_results(&r);
     return bad;
 }
 
-/* The inputs of a set, by input of the model; false: the folder has other files. */
-static bool args_of(dnnl_tp_onnx_model_t model, const data_set_t *s, int *nargs, dnnl_tp_onnx_arg_t *args,
-                    const void **in) {
-    dnnl_tp_onnx_model_info_t info = {.struct_size = sizeof info};
-    int given = 0;
-    if (dnnl_tp_onnx_query(model, &info) || info.inputs > MAX_TENSORS) return false;
-    for (int i = 0; i < info.inputs; ++i) {
-        dnnl_tp_onnx_port_t port;
-        if (dnnl_tp_onnx_input(model, i, &port)) return false;
-        const bool is_given = !(port.flags & DNNL_TP_ONNX_HAS_DEFAULT) && given < s->nin;
-        args[i] =
-            (dnnl_tp_onnx_arg_t){is_given ? &s->in[given].info : NULL, is_given ? s->in[given].data : NULL};
-        in[i] = args[i].data;
-        given += is_given;
-    }
-    *nargs = info.inputs;
-    return given == s->nin && info.outputs == s->nout;
+/* For models whose sizes only a run knows. */
+static const char *run_session(dnnl_tp_onnx_session_t session, int nargs, const dnnl_tp_onnx_arg_t *args,
+                               const data_set_t *s) {
+    results_t r = {0};
+    const char *bad =
+        dnnl_tp_onnx_session_run(session, nargs, args, set_room, &r, NULL) ? dnnl_tp_last_error() : NULL;
+    for (int i = 0; i < s->nout && !bad; ++i) bad = difference(&s->out[i], &r.info[i], r.data[i]);
+    free_results(&r);
+    return bad;
 }
 
 static const char *run_set(dnnl_tp_onnx_session_t session, dnnl_tp_onnx_model_t model, const data_set_t *s) {
-    dnnl_tp_onnx_arg_t args[MAX_TENSORS];
-    const void *in[MAX_TENSORS];
+    dnnl_tp_onnx_arg_t args[MAX_TENSORS] = {{0}};
     dnnl_tp_onnx_call_t call;
     static char text[TEXT];
     int nargs;
-    if (!args_of(model, s, &nargs, args, in)) return "the folder has other files";
-    if (dnnl_tp_onnx_session_get_call(&call, session, nargs, args)) return dnnl_tp_last_error();
-    const char *bad = run_call(call, in, s);
+    if (!set_args(model, s, &nargs, args)) return "the folder has other files";
+    const dnnl_tp_status_t status = dnnl_tp_onnx_session_get_call(&call, session, nargs, args);
+    const char *bad = status == dnnl_tp_unimplemented ? run_session(session, nargs, args, s)
+                      : status                        ? dnnl_tp_last_error()
+                                                      : run_call(call, args, s);
     if (bad) bad = strncpy(text, bad, sizeof text - 1);
-    dnnl_tp_onnx_call_destroy(call);
+    if (!status) dnnl_tp_onnx_call_destroy(call);
     return bad;
 }
 

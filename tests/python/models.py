@@ -106,3 +106,17 @@ def classes(labels):
     maps = text(2, text(4, text(1, text(5, key_type + text(2, text(1, number(1, FLOAT)))))))
     return model(classifier, zip_map, value(11, "x", FLOAT, ["rows", 3]), value(12, "label", INT64, ["rows"]),
                  text(12, text(1, "maps") + maps)) + text(8, text(1, "ai.onnx.ml") + number(2, 1))
+
+
+def positive():
+    """z = 2 r[p], p = NonZero(r), r = Relu(x), x {2, n}; outputs z, p and r."""
+    return model(node("Relu", ["x"], ["r"]), node("NonZero", ["r"], ["p"]), node("Transpose", ["p"], ["t"]),
+                 node("GatherND", ["r", "t"], ["y"]), node("Add", ["y", "y"], ["z"]), value(11, "x", FLOAT, [2, "n"]),
+                 value(12, "z", FLOAT, ["k"]), value(12, "p", INT64, [2, "k"]), value(12, "r", FLOAT, [2, "n"]))
+
+
+def positive_of_products(n):
+    """p = NonZero(a a a ... of n products), a {m, m}."""
+    nodes = [node("MatMul", [f"t{i}" if i else "a", "a"], [f"t{i + 1}"]) for i in range(n)]
+    return model(*nodes, node("NonZero", [f"t{n}"], ["p"]), value(11, "a", FLOAT, ["m", "m"]),
+                 value(12, "p", INT64, [2, "k"]))

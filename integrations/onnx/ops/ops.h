@@ -10,9 +10,14 @@
 
 #include <string.h>
 
+/* The kind in a line of ops.inc, for operators of by_data.c. */
+enum { DTP_BY_DATA_NONZERO, DTP_BY_DATA_COMPRESS, DTP_BY_DATA_UNIQUE, DTP_BY_DATA_SUPPRESS };
+
 #define DTP_ONNX_OF(domain, op, convert, kind, fewest, most, params, ...) void dtp_onnx_##convert(cv_t *cv);
 #include "onnx/ops/ops.inc"
 
+/* Compress where the second input is known. */
+void dtp_cv_compress(cv_t *cv);
 /* Mean over axes, which stay with size 1. */
 val_t *dtp_cv_reduce(cv_t *cv, int kind, val_t *x, int n, const int64_t *axes, bool keep);
 /* A vector of channels under the shape of x: {C, 1, 1, ...}. */

@@ -377,7 +377,8 @@ void dtp_onnx_gather(cv_t *cv) {
 }
 
 /* Elements whose conditions are true; the conditions are known. */
-void dtp_onnx_compress(cv_t *cv) {
+/* Where the second input is known. */
+void dtp_cv_compress(cv_t *cv) {
     int64_t n, count = 0, at = 0;
     const double *keep = dtp_cv_numbers(cv, 1, &n);
     val_t *x = cv->in[0];

@@ -597,6 +597,31 @@ class Grower:
         w = self.held(self.data(tuple(s[letters.index(q)] if q != "z" else 3 for q in other), a.dtype, True))
         self.node("Einsum", [v, w], equation=f"{letters},{''.join(other)}->{''.join(out)}")
 
+    def op_by_data(self, v, a, s, n):
+        """Results whose sizes the elements decide: the package runs such a model in parts."""
+        way = self.r.integers(0, 4)
+        if way == 0 and n:
+            places = self.node("NonZero", [v])
+            if places and self.r.random() < .5:
+                rows = self.node("Transpose", places, perm=[1, 0])
+                rows and self.node("GatherND", [v, rows[0]])
+        elif way == 1 and n and a.dtype.kind in "fiu" and 0 not in s:
+            flat = self.r.random() < .4
+            axis = int(self.r.integers(n))
+            keep = self.r.random(int(a.size) if flat else s[axis]) < .6
+            mark = self.node("Greater", [self.held(self.data(keep.shape, np.float32, True)), self.fixed(0, np.float32)])
+            mark and self.node("Compress", [v, mark[0]], **({} if flat else {"axis": axis}))
+        elif way == 2 and n and not np.isnan(a.astype(np.float64)).any():
+            at = {"sorted": int(self.r.integers(0, 2))} | ({"axis": int(self.r.integers(n))} if self.r.random() < .5 else {})
+            self.node("Unique", [v], self.pick([1, 4]), **at)
+        elif way == 3 and a.dtype == np.float32 and n and a.size % 4 == 0 and 0 < a.size <= 200 and np.isfinite(a).all():
+            boxes = self.node("Reshape", [v, self.fixed([1, a.size // 4, 4])])
+            scores = self.held(self.data((1, self.pick([1, 2, 3]), a.size // 4), np.float32, True))
+            numbers = [self.fixed([self.pick([1, 3, 100])]), self.fixed([self.pick([.1, .5])], np.float32),
+                       self.fixed([self.pick([-1., .25])], np.float32)][:self.pick([1, 2, 3])]
+            boxes and self.node("NonMaxSuppression", [boxes[0], scores, *numbers],
+                                center_point_box=int(self.r.integers(0, 2)))
+
     def op_einsum_of_many(self, v, a, s, n):
         """Two to four operands, repeated letters and letters that one operand has alone; some stretched from 1."""
         if a.dtype.kind != "f" or not 0 < n < 5 or 0 in s or not np.isfinite(a).all():

@@ -1,0 +1,59 @@
+/* Models in parts. Some results have a size that only their elements decide (NonZero, a Reshape to a
+ * computed shape): a graph ends before such a node, a run of it gives what the node reads, and the
+ * next part of the model is imported with what is known then.
+ *
+ *   part 0:  inputs of the model                    -> tensors that later nodes read
+ *   part k:  inputs, given tensors of earlier parts -> such tensors, or the outputs of the model
+ *
+ * A part is the model once more, in which given tensors are inputs or constants; nodes that make
+ * them, and what nobody reads then, leave no trace. Only nodes of the main graph cut it. */
+#ifndef DTP_ONNX_PART_H
+#define DTP_ONNX_PART_H
+
+#include "onnx/context.h"
+
+/* A tensor: one that an earlier part made, or what the node at the end of a part reads. */
+typedef struct {
+    /* Lives as long as the model. */
+    const char *name;
+    dnnl_tp_tensor_info_t info;
+    const void *data;
+    /* The next part has its elements as a constant. */
+    bool is_known;
+} dtp_given_t;
+
+typedef struct dtp_part {
+    /* In: tensors of earlier parts; inputs: receives their numbers in the graph, -1 for constants. */
+    int ngiven;
+    const dtp_given_t *given;
+    dnnl_tp_value_t *inputs;
+    /* Out. The node that the graph ends before; NULL: the graph is complete. */
+    const node_proto_t *cut;
+    const row_t *row;
+    int since;
+    /* Inputs of the cut, as bits, that have to become known; 0: its results come from by_data.c. */
+    unsigned needs;
+    /* The inputs of the cut. Data are those of constants; NULL: the tensor is given, an output of
+     * the graph or an input of the model. */
+    dtp_given_t *in;
+    /* The graph's outputs: their names, and their numbers in the graph. */
+    int nlive;
+    const char **live;
+    dnnl_tp_value_t *live_values;
+    /* Holds in and live; the owner of the part begins and ends it. */
+    dtp_import_memory_t memory;
+} dtp_part_t;
+
+/* As dnnl_tp_onnx_graph_create(), for a part of the model. All sizes of the inputs must be known. */
+dnnl_tp_status_t dtp_onnx_part_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,
+                                      const dnnl_tp_onnx_graph_opts_t *opts, dtp_part_t *part);
+
+/* ---- ops/by_data.c ---------------------------------------------------------------------------------------- */
+
+/* Whether only the elements of its inputs tell the sizes of the node's results. */
+bool dtp_onnx_is_by_data(const row_t *row);
+/* The results of such a node; in: its inputs with their elements, NULL: absent. The new elements lie in
+ * the memory of the import. */
+void dtp_onnx_by_data_run(cv_t *cv, const dtp_given_t *const *in, dtp_given_t *out);
+
+#endif

@@ -1,0 +1,75 @@
+/* What session.c and parts.c share. */
+#ifndef DTP_ONNX_SESSION_INTERNAL_H
+#define DTP_ONNX_SESSION_INTERNAL_H
+
+#include "onnx/dnnl_tp_onnx_session.h"
+#include "onnx/part.h"
+
+#include <pthread.h>
+
+typedef struct model_graph {
+    struct model_graph *next;
+    int users;
+    dnnl_tp_graph_t graph;
+    dnnl_tp_value_t *inputs, *outputs; /* numbers in the graph, by port of the model; behind the graph */
+    const uint8_t *head;               /* of the keys that it serves */
+    size_t head_bytes;
+    dtp_part_t part; /* of the model, if the graph is one; its memory ends with the graph */
+} model_graph_t;
+
+struct dnnl_tp_onnx_call {
+    struct dnnl_tp_onnx_call *next;
+    atomic_int users;
+    dnnl_tp_onnx_session_t session;
+    model_graph_t *graph;
+    dnnl_tp_executable_t exe;
+    uint8_t *key;
+    size_t key_bytes;
+};
+typedef struct dnnl_tp_onnx_call call_t;
+
+/* A stream and what one run needs beside it. */
+typedef struct seat {
+    struct seat *next;
+    dnnl_tp_stream_t stream;
+    void *in[]; /* one by input of the model */
+} seat_t;
+
+struct dnnl_tp_onnx_session {
+    atomic_int users; /* the handle and the calls */
+    dnnl_tp_onnx_model_t model;
+    dnnl_tp_engine_t engine; /* kept alive by the streams */
+    dnnl_tp_onnx_session_opts_t opts;
+    dnnl_tp_stream_attr_t attr;
+    int nin, nout;
+    dnnl_tp_graph_t weights;
+    pthread_mutex_t lock;
+    seat_t *seats; /* that no run uses now */
+    model_graph_t *graphs;
+    call_t *calls;
+    bool by_shape, in_parts;
+    dnnl_tp_onnx_session_stats_t stats;
+};
+typedef struct dnnl_tp_onnx_session session_t;
+
+/* What the inputs are, checked against the model. The memory ends with the request. */
+typedef struct {
+    dtp_import_memory_t memory;
+    const dnnl_tp_onnx_arg_t *args;
+    dnnl_tp_onnx_port_t *ports;
+    uint8_t *key; /* the head, then the shapes of the other inputs */
+    size_t head_bytes, key_bytes, room;
+    bool is_part; /* the graph may end before a node that needs what only a run knows */
+    int ngiven;   /* tensors that earlier parts made */
+    dtp_given_t *given;
+} request_t;
+
+/* Memory of the library's allocator, zeroed. */
+void *dtp_session_alloc(size_t size);
+void dtp_session_free(void *p);
+dnnl_tp_status_t dtp_session_take_seat(session_t *s, seat_t **seat);
+void dtp_session_give_seat(session_t *s, seat_t *seat);
+/* The call for a request, found or made. The caller owns a use of it. */
+dnnl_tp_status_t dtp_session_call(session_t *s, request_t *r, call_t **call);
+
+#endif

@@ -1,0 +1,196 @@
+/* Models in parts (dnnl_tp_onnx_session_run): sizes that come from data, in one run and in many at once, refusals, memory. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/dnnl_tp_onnx_session.h"
+#include "writing.h"
+
+enum { N = 9, PLACES = 2 * N, THREADS = 4, ROUNDS = 200 };
+
+/* r = Relu(x), x {2, n}; p = NonZero(r); t = Transpose(p); y = GatherND(r, t); z = y + y; outputs: z, p, r. */
+static void positive(bytes_t *m) {
+    static const int64_t places[2] = {2, -1}, some[1] = {-1};
+    bytes_t g = {.n = 0};
+    put_node(&g, "Relu", "", "x", NULL, "r");
+    put_node(&g, "NonZero", "", "r", NULL, "p");
+    put_node(&g, "Transpose", "", "p", NULL, "t");
+    put_node(&g, "GatherND", "", "r", "t", "y");
+    put_node(&g, "Add", "", "y", "y", "z");
+    put_value(&g, G_INPUT, "x", FLOAT, 2, two_by_n);
+    put_value(&g, G_OUTPUT, "z", FLOAT, 1, some);
+    put_value(&g, G_OUTPUT, "p", INT64, 2, places);
+    put_value(&g, G_OUTPUT, "r", FLOAT, 2, two_by_n);
+    m->n = 0;
+    put_model(m, &g, 8, 17);
+}
+
+static dnnl_tp_onnx_session_t open_session(const bytes_t *m, int max_calls) {
+    const dnnl_tp_onnx_session_opts_t opts = {.struct_size = sizeof opts, .max_calls = max_calls};
+    dnnl_tp_onnx_model_t model;
+    dnnl_tp_engine_t engine;
+    dnnl_tp_onnx_session_t session = NULL;
+    CHECK_OK(dnnl_tp_onnx_open_memory(&model, m->at, m->n, NULL));
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    CHECK_OK(dnnl_tp_onnx_session_create(&session, model, engine, &opts));
+    dnnl_tp_engine_destroy(engine);
+    dnnl_tp_onnx_close(model);
+    return session;
+}
+
+typedef struct {
+    float z[PLACES], r[PLACES];
+    int64_t p[2 * PLACES];
+    dnnl_tp_tensor_info_t info[3];
+    int asked, without; /* rooms that were asked for; no room for this one, -1: for all */
+} results_t;
+
+static void *room(void *ctx, int index, const dnnl_tp_tensor_info_t *info) {
+    results_t *r = ctx;
+    void *const to[] = {r->z, r->p, r->r};
+    r->asked += index == r->asked;
+    r->info[index] = *info;
+    return index == r->without ? NULL : to[index];
+}
+
+/* Of 2 n elements those whose bit is set are positive. */
+static dnnl_tp_status_t run(dnnl_tp_onnx_session_t s, int64_t n, unsigned bits, results_t *r) {
+    const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {2, n}, .data_type = dnnl_tp_f32};
+    float x[PLACES];
+    const dnnl_tp_onnx_arg_t arg = {&shape, x};
+    for (int64_t i = 0; i < 2 * n; ++i) x[i] = (float)(i + 1) * (bits >> i & 1 ? 1.f : -1.f);
+    r->asked = 0;
+    return dnnl_tp_onnx_session_run(s, 1, &arg, room, r, NULL);
+}
+
+static bool is_right(int64_t n, unsigned bits, const results_t *r) {
+    int64_t k = 0;
+    bool same = true;
+    for (int64_t i = 0; i < 2 * n; ++i) {
+        same &= r->r[i] == (bits >> i & 1 ? (float)(i + 1) : 0.f);
+        if (!(bits >> i & 1)) continue;
+        const int64_t count = r->info[1].dims[1];
+        same = same && k < count && r->z[k] == (float)(2 * i + 2) && r->p[k] == i / n &&
+               r->p[count + k] == i % n;
+        ++k;
+    }
+    return same && r->asked == 3 && r->info[0].ndims == 1 && r->info[0].dims[0] == k &&
+           r->info[1].dims[0] == 2 && r->info[1].dims[1] == k && r->info[1].data_type == dnnl_tp_s64;
+}
+
+static void test_sizes(void **state) {
+    (void)state;
+    static bytes_t m;
+    results_t r = {.without = -1};
+    positive(&m);
+    for (int max_calls = 1; max_calls < 100; max_calls += 98) {
+        dnnl_tp_onnx_session_t s = open_session(&m, max_calls);
+        for (unsigned bits = 0; bits < 1u << PLACES; bits += 9173)
+            for (int64_t n = 0; n <= N; n += 3) {
+                CHECK_OK(run(s, n, bits, &r));
+                assert_true(is_right(n, bits & ((1u << 2 * n) - 1), &r));
+            }
+        dnnl_tp_onnx_session_stats_t stats = {.struct_size = sizeof stats};
+        CHECK_OK(dnnl_tp_onnx_session_query(s, &stats));
+        /* A first part for each n, and a last one for each n and number of places: not one for each run. */
+        if (max_calls > 1) assert_in_range(stats.compilations, 4, 4 + 1 + 6 + 12 + PLACES + 4);
+        dnnl_tp_onnx_session_destroy(s);
+    }
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    static bytes_t m;
+    results_t r = {.without = 1};
+    const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {2, 2}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_arg_t no_data = {&shape, NULL}, missing = {NULL, NULL}, full = {&shape, r.r};
+    dnnl_tp_onnx_call_t call;
+    positive(&m);
+    dnnl_tp_onnx_session_t s = open_session(&m, 0);
+    assert_int_equal(dnnl_tp_onnx_session_run(s, 1, &no_data, room, &r, NULL), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_onnx_session_run(s, 1, &missing, room, &r, NULL), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_onnx_session_run(s, 2, &full, room, &r, NULL), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_onnx_session_run(s, 1, NULL, room, &r, NULL), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_onnx_session_run(s, 1, &full, NULL, &r, NULL), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_onnx_session_run(NULL, 1, &full, room, &r, NULL), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_onnx_session_get_call(&call, s, 1, &full), dnnl_tp_unimplemented);
+    assert_non_null(strstr(dnnl_tp_last_error(), "only a run knows"));
+    assert_int_equal(run(s, N, 5, &r), dnnl_tp_out_of_memory);
+    assert_non_null(strstr(dnnl_tp_last_error(), "no room for output 1"));
+    r.without = -1;
+    CHECK_OK(run(s, N, 5, &r));
+    assert_true(is_right(N, 5, &r));
+    dnnl_tp_onnx_session_destroy(s);
+}
+
+/* An ordinary model: the same as a call. */
+static void test_whole(void **state) {
+    (void)state;
+    static bytes_t m;
+    small(&m, "Add", "w", 8, 17);
+    float y[4] = {0};
+    results_t r = {.without = -1};
+    const dnnl_tp_tensor_info_t shape = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_arg_t arg = {&shape, one_to_four};
+    dnnl_tp_onnx_session_t s = open_session(&m, 0);
+    CHECK_OK(dnnl_tp_onnx_session_run(s, 1, &arg, room, &r, NULL));
+    memcpy(y, r.z, sizeof y);
+    assert_memory_equal(y, doubled, sizeof y);
+    dnnl_tp_onnx_session_destroy(s);
+}
+
+static void *many(void *session) {
+    results_t r = {.without = -1};
+    for (unsigned i = 0; i < ROUNDS; ++i) {
+        const unsigned bits = i * 40503u & ((1u << PLACES) - 1);
+        if (run(session, N, bits, &r) || !is_right(N, bits, &r)) return session;
+    }
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    static bytes_t m;
+    pthread_t threads[THREADS];
+    positive(&m);
+    dnnl_tp_onnx_session_t s = open_session(&m, 3); /* parts are dropped while others run them */
+    for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_create(&threads[i], NULL, many, s), 0);
+    for (int i = 0; i < THREADS; ++i) {
+        void *failed = s;
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+    dnnl_tp_onnx_session_destroy(s);
+}
+
+static dnnl_tp_status_t run_once(const bytes_t *m) {
+    dnnl_tp_onnx_model_t model;
+    dnnl_tp_engine_t engine = NULL;
+    dnnl_tp_onnx_session_t s = NULL;
+    results_t r = {.without = -1};
+    dnnl_tp_status_t status = dnnl_tp_onnx_open_memory(&model, m->at, m->n, NULL);
+    if (status) return status;
+    status = dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0);
+    if (!status) status = dnnl_tp_onnx_session_create(&s, model, engine, NULL);
+    if (!status) status = run(s, 3, 21, &r);
+    if (!status && !is_right(3, 21, &r)) status = dnnl_tp_runtime_error;
+    dnnl_tp_onnx_session_destroy(s);
+    dnnl_tp_engine_destroy(engine);
+    dnnl_tp_onnx_close(model);
+    return status;
+}
+
+static void test_out_of_memory(void **state) {
+    (void)state;
+    static bytes_t m;
+    positive(&m);
+    assert_in_range(fails_by_allocation(run_once, &m, true), 10, 100000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_refusals),      cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
