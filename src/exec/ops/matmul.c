@@ -9,8 +9,9 @@ static dnnl_tp_status_t matmul_infer(const dtp_infer_t *c) {
     const dtp_matmul_attrs_t *at = c->attrs;
     const info_t *a = c->in[0], *b = c->in[1];
     char ta[DTP_SHAPE_TEXT], tb[DTP_SHAPE_TEXT];
-    TYPE(dtp_is_float(a->data_type) && a->data_type == b->data_type, "src has type %s, weights %s",
-         dnnl_tp_dt2str(a->data_type), dnnl_tp_dt2str(b->data_type));
+    TYPE((dtp_is_float(a->data_type) || a->data_type == dnnl_tp_s64 || a->data_type == dnnl_tp_s32) &&
+             a->data_type == b->data_type,
+         "src has type %s, weights %s", dnnl_tp_dt2str(a->data_type), dnnl_tp_dt2str(b->data_type));
     SHAPE(a->ndims >= 1 && b->ndims >= 1, "src %s and weights %s need at least one dimension",
           dtp_info_text(a, ta), dtp_info_text(b, tb));
     /* One dimension: a row for src, a column for weights; it does not appear in the result. */

@@ -1,0 +1,24 @@
+/* Products of f64, s64 and s32: the interface between driver and kernels. */
+#ifndef DTP_CPU_MATMUL_EXACT_H
+#define DTP_CPU_MATMUL_EXACT_H
+
+#include <stdint.h>
+
+enum { DTP_EXACT_ROWS = 4 /* of dst that read a row of the weights together */ };
+
+/* dst[r * dst_row + c] += sum over i < k of a[r * a_row + i * a_k] * b[i * b_k + c * b_col], in the order of i, for r <
+ * rows <= DTP_EXACT_ROWS and c < cols. Strides in elements. */
+typedef struct {
+    const char *a, *b;
+    char *dst;
+    int64_t rows, k, cols, a_row, a_k, b_k, b_col, dst_row;
+} dtp_exact_product_block_t;
+typedef void dtp_exact_product_fn_t(const dtp_exact_product_block_t *t);
+
+typedef struct {
+    dtp_exact_product_fn_t *f64, *s64, *s32; /* integers wrap */
+} dtp_exact_product_fns_t;
+extern const dtp_exact_product_fns_t dtp_exact_product__avx512, dtp_exact_product__avx2,
+    dtp_exact_product__portable;
+
+#endif
