@@ -118,15 +118,15 @@ _beside = Workers(1)
 def interruptible(run: Callable[[], Any], token: CancelToken) -> Any:
     """Lets another thread run while this one, the main thread, waits: only it can handle signals, and only between
     lines of Python. If a handler raises (Ctrl-C), the run is cancelled; the exception goes on when it has ended."""
+    future: Optional[futures.Future[Any]] = None
     try:
         future = _beside.submit(run)
-    except RuntimeError:  # the interpreter ends
-        return run()
-    try:
         futures.wait([future])
-    except BaseException:
+    except BaseException as e:
+        if future is None and isinstance(e, RuntimeError):  # the interpreter ends
+            return run()
         token.cancel()
-        while not future.done():
+        while future is not None and not future.done():
             try:
                 futures.wait([future])
             except BaseException:  # once more: the arrays are in use until the end, which is near

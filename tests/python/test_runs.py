@@ -1,5 +1,6 @@
 """Runs of sessions: shapes that change, outputs that are asked for, tokens, futures, signals. As test_session.py."""
 import asyncio
+import collections
 import concurrent.futures
 import gc
 import os
@@ -8,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+import types
 import unittest
 
 import dnnl_tp
@@ -101,6 +103,53 @@ class Shapes(unittest.TestCase):
         self.assertEqual(list(y), [f"y{i}" for i in range(n)])
         for i in range(n):
             np.testing.assert_array_equal(y[f"y{i}"], np.maximum(x[f"x{i}"], 0))
+
+    def test_no_inputs(self):
+        """All is known when the model is opened."""
+        m = models.model(models.node("Relu", ["w"], ["y"]), models.node("Identity", ["w"], ["z"]),
+                         models.tensor("w", models.FLOAT, [2, 3], X.tobytes()), models.value(12, "y", models.FLOAT, [2, 3]),
+                         models.value(12, "z", models.FLOAT, [2, 3]))
+        for s in dnnl_tp.Session(m), dnnl_tp.Session(m, threads=2):
+            self.assertEqual(s.stats()["compilations"], 1)
+            for _ in range(3):
+                y = s.run({})
+                np.testing.assert_array_equal(y["y"], np.maximum(X, 0))
+                np.testing.assert_array_equal(y["z"], X)
+            with self.assertRaisesRegex(ValueError, "no input 'x'"):
+                s.run({"x": X})
+
+    def test_mappings(self):
+        """Whatever is a mapping, with names in any order, and a name that is None."""
+        s = dnnl_tp.Session(models.product())
+        a, b = X, X.T.copy()
+        for feeds in {"b": b, "a": a}, collections.OrderedDict(b=b, a=a), types.MappingProxyType({"a": a, "b": b}):
+            np.testing.assert_array_equal(s.run(feeds)["y"], a @ b)
+        for wrong in {"a": a, "b": None}, {"a": a, None: b}, {"a": a, "b": b, "c": None}:
+            with self.assertRaises((TypeError, ValueError)):
+                s.run(wrong)
+
+    def test_changed_while_running(self):
+        """Another thread takes the arrays out of the dict while they are in use."""
+        s, feeds = long_product()
+        feeds = dict(feeds)
+        token = dnnl_tp.CancelToken()
+        ended = []
+
+        def work():
+            try:
+                s.run(feeds, cancel=token)
+            except dnnl_tp.Cancelled:
+                ended.append(1)
+
+        t = threading.Thread(target=work)
+        t.start()
+        time.sleep(0.2)
+        feeds.clear()
+        gc.collect()
+        time.sleep(0.1)
+        token.cancel()
+        t.join()
+        self.assertEqual(ended, [1])
 
     def test_too_many_dimensions(self):
         with self.assertRaisesRegex(ValueError, "input 'x' has 13 dimensions"):

@@ -10,13 +10,13 @@ and what is refused: doc/howto/replace_onnxruntime.md.
 """
 from ._options import (ExecutionMode, ExecutionOrder, GraphOptimizationLevel, RunOptions, SessionOptions,
                        disable_telemetry_events, enable_telemetry_events, get_all_providers, get_available_providers,
-                       get_build_info, get_device, get_version_string, set_default_logger_severity,
-                       set_default_logger_verbosity)
+                       get_build_info, get_device, get_version_string, preload_dlls,
+                       set_default_logger_severity, set_default_logger_verbosity)
 from ._session import InferenceSession, ModelMetadata, NodeArg
 from ._values import IOBinding, OrtDevice, OrtValue
 
 __all__ = ["InferenceSession", "SessionOptions", "RunOptions", "GraphOptimizationLevel", "ExecutionMode",
            "ExecutionOrder", "NodeArg", "ModelMetadata", "IOBinding", "OrtValue", "OrtDevice", "get_available_providers",
            "get_all_providers", "get_device", "get_version_string", "get_build_info", "set_default_logger_severity",
-           "set_default_logger_verbosity", "enable_telemetry_events", "disable_telemetry_events"]
+           "set_default_logger_verbosity", "enable_telemetry_events", "disable_telemetry_events", "preload_dlls"]
 __version__ = get_version_string()

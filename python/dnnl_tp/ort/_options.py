@@ -203,3 +203,7 @@ def enable_telemetry_events() -> None:
 
 def disable_telemetry_events() -> None:
     """Without effect: there are none."""
+
+
+def preload_dlls(*_: Any, **__: Any) -> None:
+    """Without effect: there are no libraries of devices."""
