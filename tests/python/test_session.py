@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -343,6 +344,24 @@ for _ in range(10):
         s.run({"a": m, "b": m}, timeout=600)
         with self.assertRaises(TimeoutError):
             s.run({"a": m, "b": m}, timeout=1e-6)
+
+
+class Pages(unittest.TestCase):
+    def test_python(self):
+        """The programs of doc/python.md, one after another."""
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../doc/python.md")
+        with open(page) as f:
+            programs = re.findall(r"```python\n(.*?)```", f.read(), re.S)
+        with tempfile.TemporaryDirectory() as folder:
+            sizes = ["batch", 3, 224, 224]
+            with open(os.path.join(folder, "model.onnx"), "wb") as f:
+                f.write(models.model(models.node("Relu", ["x"], ["y"]), models.value(11, "x", models.FLOAT, sizes),
+                                     models.value(12, "y", models.FLOAT, sizes)))
+            last = "assert [r.sum() for r in results] == [3 * 224 * 224] * 4 and y.shape == (1, 3, 224, 224)"
+            run = subprocess.run([sys.executable, "-W", "error", "-c", "\n".join([*programs, last])], cwd=folder,
+                                 capture_output=True, text=True, timeout=100)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertEqual(run.stdout, "[Port('x', float32, ('batch', 3, 224, 224))]\n")
 
 
 class Tools(unittest.TestCase):
