@@ -1,4 +1,5 @@
-/* com.microsoft: attention with its projection, of given queries, keys and values, and with grouped keys and a cache. */
+/* com.microsoft: attention with its projection, of given queries, keys and values, and with grouped
+ * keys and a cache. */
 #include "onnx/ops/attend.h"
 #include "onnx/ops/ops.h"
 
@@ -46,7 +47,7 @@ static float scale_of(cv_t *cv, const val_t *q) {
 
 static val_t *number(cv_t *cv, int64_t n) { return dtp_cv_constant(cv, dnnl_tp_s64, 0, NULL, &n); }
 
-/* ---- Masks ------------------------------------------------------------------------------------------------------- */
+/* ---- Masks ----------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t batch, rows, keys;
@@ -57,7 +58,8 @@ typedef struct {
     float filter;
 } mask_t;
 
-/* -infinity where a key is behind the row's own: {rows, keys}. What mask_filter_value hides stays nearer than that. */
+/* -infinity where a key is behind the row's own: {rows, keys}. What mask_filter_value hides stays
+ * nearer than that. */
 static val_t *causal(cv_t *cv, const mask_t *m) {
     void *p;
     if (cv->status) return NULL;
@@ -117,7 +119,8 @@ static val_t *masked(cv_t *cv, const mask_t *m, val_t *x) {
     return filtered(cv, m, cv->status ? NULL : dtp_cv_reshape(cv, seen, RANK, to));
 }
 
-/* Attention of heads behind each other with the masks that two operators have in common. past: of keys and values, or NULL. */
+/* Attention of heads behind each other with the masks that two operators have in common. past: of
+ * keys and values, or NULL. */
 static val_t *attend(cv_t *cv, dtp_attend_t *a, val_t *const past[2], val_t *mask, val_t *extra) {
     mask_t m = {.filter = dtp_cv_float(cv, "mask_filter_value", -10000.f)};
     const bool is_causal = dtp_cv_int(cv, "unidirectional", 0) != 0;
@@ -141,7 +144,7 @@ static val_t *attend(cv_t *cv, dtp_attend_t *a, val_t *const past[2], val_t *mas
     return dtp_cv_attend(cv, a);
 }
 
-/* ---- Attention --------------------------------------------------------------------------------------------------- */
+/* ---- Attention ------------------------------------------------------------------------------- */
 
 /* Queries, keys and values come from one input by one product. */
 void dtp_onnx_ms_attention(cv_t *cv) {
@@ -224,7 +227,7 @@ void dtp_onnx_ms_multi_head_attention(cv_t *cv) {
     dtp_cv_set(cv, 3, a.kept[2]);
 }
 
-/* ---- Rotation ---------------------------------------------------------------------------------------------------- */
+/* ---- Rotation -------------------------------------------------------------------------------- */
 
 /* position_ids: of each row, or of the first one. */
 void dtp_onnx_ms_rotary_embedding(cv_t *cv) {
@@ -258,7 +261,7 @@ void dtp_onnx_ms_rotary_embedding(cv_t *cv) {
     dtp_cv_set(cv, 0, is_flat && y ? dtp_cv_join_heads(cv, y) : y);
 }
 
-/* ---- Grouped keys ------------------------------------------------------------------------------------------------ */
+/* ---- Grouped keys ---------------------------------------------------------------------------- */
 
 enum {
     QUERY,
@@ -290,8 +293,8 @@ typedef struct {
     val_t *keys, *before;
 } group_t;
 
-/* For each place of the cache the row of {past, new rows, zeros} that comes there, {B, G, places, 1}: new rows stand where the
- * past of their row of the batch ends, zeros behind them. */
+/* For each place of the cache the row of {past, new rows, zeros} that comes there, {B, G, places,
+ * 1}: new rows stand where the past of their row of the batch ends, zeros behind them. */
 static val_t *origins(cv_t *cv, const group_t *g, int64_t old) {
     val_t *place = dtp_cv_counted(cv, g->places, 0);
     val_t *at = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_subtract, place, g->before);
@@ -304,7 +307,8 @@ static val_t *origins(cv_t *cv, const group_t *g, int64_t old) {
     return cv->status ? NULL : dtp_cv_expand(cv, dtp_cv_reshape(cv, at, RANK, each), RANK, every);
 }
 
-/* Keys or values of the past and new ones, {B, G, places, D}. from: origins(), of rows that are not the first ones. */
+/* Keys or values of the past and new ones, {B, G, places, D}. from: origins(), of rows that are not
+ * the first ones. */
 static val_t *cached(cv_t *cv, const group_t *g, val_t *past, val_t *x, val_t *from) {
     if (cv->status) return NULL;
     if (g->is_first) return dtp_cv_pad_axis(cv, x, ROWS, 0, g->places - g->rows, 0);
@@ -331,8 +335,8 @@ static val_t *visible(cv_t *cv, const group_t *g, bool is_causal, int64_t window
     return seen;
 }
 
-/* Positions of the rows, {B, S}. Those that are given count from the first one where nothing is before the rows, as ONNX Runtime
- * has it. */
+/* Positions of the rows, {B, S}. Those that are given count from the first one where nothing is
+ * before the rows, as ONNX Runtime has it. */
 static val_t *positions(cv_t *cv, const group_t *g) {
     val_t *at = given(cv, POSITIONS), *before = g->before;
     want_rank(cv, at, 2, "position_ids");

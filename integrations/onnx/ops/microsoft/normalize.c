@@ -7,7 +7,7 @@ static val_t *plus(cv_t *cv, val_t *x, val_t *y) {
     return x && y && !cv->status ? dtp_cv_binary(cv, dnnl_tp_op_add, x, y) : x ? x : y;
 }
 
-/* ---- Sum and normalisation ------------------------------------------------------------------------------------- */
+/* ---- Sum and normalisation ------------------------------------------------------------------- */
 
 /* kind: of the operator that normalises. Mean and deviation are for training. */
 void dtp_onnx_ms_skip_norm(cv_t *cv) {
@@ -60,7 +60,8 @@ void dtp_onnx_ms_embed(cv_t *cv) {
     dtp_cv_set(cv, 0, dtp_cv_layer_norm(cv, sum, sum->info.ndims - 1, cv->in[SCALE], cv->in[SHIFT], epsilon));
 }
 
-/* Groups of channels, which are last or behind the batch; maybe swish behind it. kind: with a sum before it. */
+/* Groups of channels, which are last or behind the batch; maybe swish behind it. kind: with a sum
+ * before it. */
 void dtp_onnx_ms_group_norm(cv_t *cv) {
     enum { X, SCALE, SHIFT, SKIP, BIAS, FLAT = 4 };
     const bool is_last = dtp_cv_int(cv, "channels_last", 1) != 0;
@@ -101,7 +102,7 @@ void dtp_onnx_ms_group_norm(cv_t *cv) {
     dtp_cv_set(cv, 0, y);
 }
 
-/* ---- Activations ------------------------------------------------------------------------------------------------- */
+/* ---- Activations ----------------------------------------------------------------------------- */
 
 /* kind: by tanh. */
 void dtp_onnx_ms_gelu(cv_t *cv) {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- Activations --------------------------------------------------------------------------------------------- */
+/* ---- Activations ----------------------------------------------------------------------------- */
 
 enum { MOST_PARAMS = 3 };
 typedef struct {
@@ -59,9 +59,10 @@ static val_t *activated(cv_t *cv, val_t *x, const char *name, int n, const float
     return NULL;
 }
 
-/* ---- Products ------------------------------------------------------------------------------------------------ */
+/* ---- Products -------------------------------------------------------------------------------- */
 
-/* The first dimension moves before the last one: that of {K, batch, M} goes where {batch, K, M} has it. */
+/* The first dimension moves before the last one: that of {K, batch, M} goes where {batch, K, M} has
+ * it. */
 static val_t *batch_behind(cv_t *cv, val_t *x) {
     int64_t perm[DNNL_TP_MAX_NDIMS];
     const int nd = cv->status ? 0 : x->info.ndims;
@@ -110,7 +111,7 @@ void dtp_onnx_ms_gemm(cv_t *cv) {
     dtp_cv_set(cv, 0, activated(cv, y, name, n, param));
 }
 
-/* ---- Convolutions -------------------------------------------------------------------------------------------- */
+/* ---- Convolutions ---------------------------------------------------------------------------- */
 
 static val_t *channels_moved(cv_t *cv, val_t *x, bool to_the_end) {
     int64_t perm[DNNL_TP_MAX_NDIMS];

@@ -1,4 +1,5 @@
-/* com.microsoft, and what was once in ai.onnx: inverses, transforms, dimensions, maps of channels. */
+/* com.microsoft, and what was once in ai.onnx: inverses, transforms, dimensions, maps of
+ * channels. */
 #include "onnx/ops/ops.h"
 
 /* A dimension of one element at an axis of the result. */
@@ -15,10 +16,10 @@ void dtp_onnx_ms_expand_dims(cv_t *cv) {
         dtp_cv_set(cv, 0, dtp_cv_reshape_keeping(dtp_cv_last(cv), x, nd, dims, dtp_cv_leading(axis)));
 }
 
-/* ---- Inverse ------------------------------------------------------------------------------------------------------ */
+/* ---- Inverse --------------------------------------------------------------------------------- */
 
-/* Row k of x {..., n, m} changes places with the row of the largest pivot below it, is divided by the pivot and taken from all
- * other rows, so that column k becomes that of a unit matrix. */
+/* Row k of x {..., n, m} changes places with the row of the largest pivot below it, is divided by
+ * the pivot and taken from all other rows, so that column k becomes that of a unit matrix. */
 static val_t *eliminated(cv_t *cv, val_t *x, int64_t k, int64_t n) {
     const int rows = x->info.ndims - 2, cols = rows + 1;
     const dnnl_tp_data_type_t type = x->info.data_type;
@@ -72,7 +73,7 @@ void dtp_onnx_ms_inverse(cv_t *cv) {
     dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_part(cv, x, nd - 1, n, n));
 }
 
-/* ---- What was once in ai.onnx -------------------------------------------------------------------------------------- */
+/* ---- What was once in ai.onnx ---------------------------------------------------------------- */
 
 static val_t *with(cv_t *cv, int kind, val_t *x, float value) {
     return cv->status ? NULL

@@ -1,6 +1,7 @@
-/* A product of rows between two reshapes, the first of which makes one dimension of the leading ones, as exporters and
- * optimisers write a Gemm of more than two dimensions: it gets the leading dimensions itself. Then it has the form that the
- * other passes look for, and the reshape behind it goes where it only brings the dimensions back. */
+/* A product of rows between two reshapes, the first of which makes one dimension of the leading
+ * ones, as exporters and optimisers write a Gemm of more than two dimensions: it gets the leading
+ * dimensions itself. Then it has the form that the other passes look for, and the reshape behind it
+ * goes where it only brings the dimensions back. */
 #include "exec/compile/ir/ir.h"
 #include "exec/ops/attrs.h"
 
@@ -32,7 +33,8 @@ static bool is_of_rows(const dtp_ir_t *ir, const dtp_ir_node_t *n) {
     return n->nin < 3 || n->in[2] < 0 || ir->values[n->in[2]].info->ndims == 1;
 }
 
-/* Gives the product n of {rows, K} its leading dimensions, between the reshapes `before` and `behind`. */
+/* Gives the product n of {rows, K} its leading dimensions, between the reshapes `before` and
+ * `behind`. */
 static dnnl_tp_status_t lift(dtp_ir_t *ir, dtp_ir_node_t *n, const dtp_ir_node_t *before,
                              dtp_ir_node_t *behind, bool *is_done) {
     const info_t *x = ir->values[n->in[0]].info, *y = ir->values[n->out[0]].info,
