@@ -131,6 +131,10 @@ void dtp_onnx_clip_6(cv_t *cv) {
 
 /* ---- Two and more inputs --------------------------------------------------------------------------------------- */
 
+val_t *dtp_cv_plus(cv_t *cv, val_t *x, val_t *y) {
+    return x && y && !cv->status ? dtp_cv_binary(cv, dnnl_tp_op_add, x, y) : x ? x : y;
+}
+
 void dtp_onnx_binary(cv_t *cv) {
     dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), cv->row->kind, cv->in[0], cv->in[1]));
 }

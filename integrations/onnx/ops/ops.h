@@ -18,6 +18,10 @@ enum { DTP_BY_DATA_NONZERO, DTP_BY_DATA_COMPRESS, DTP_BY_DATA_UNIQUE, DTP_BY_DAT
 
 /* Compress where the second input is known. */
 void dtp_cv_compress(cv_t *cv);
+/* Input i; NULL: it is absent. */
+static inline val_t *dtp_cv_input(const cv_t *cv, int i) { return dtp_cv_given(cv, i) ? cv->in[i] : NULL; }
+/* x + y, of which NULL adds nothing. */
+val_t *dtp_cv_plus(cv_t *cv, val_t *x, val_t *y);
 /* Mean over axes, which stay with size 1. */
 val_t *dtp_cv_reduce(cv_t *cv, int kind, val_t *x, int n, const int64_t *axes, bool keep);
 /* A vector of channels under the shape of x: {C, 1, 1, ...}. */

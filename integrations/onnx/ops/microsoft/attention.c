@@ -7,15 +7,9 @@
 
 enum { BATCH = DTP_BATCH, HEADS, ROWS, FEATURES, RANK };
 
-static val_t *given(const cv_t *cv, int i) { return dtp_cv_given(cv, i) ? cv->in[i] : NULL; }
-
-static val_t *plus(cv_t *cv, val_t *x, val_t *y) {
-    return x && y && !cv->status ? dtp_cv_binary(cv, dnnl_tp_op_add, x, y) : x ? x : y;
-}
-
 /* Refuses an input that must be there, or must not. */
 static void want(cv_t *cv, int i, bool is_wanted, const char *name) {
-    if (!cv->status && (given(cv, i) != NULL) != is_wanted)
+    if (!cv->status && (dtp_cv_input(cv, i) != NULL) != is_wanted)
         dtp_cv_fail(cv, is_wanted ? dnnl_tp_invalid_graph_op : dnnl_tp_unimplemented, "its input '%s' is %s",
                     name, is_wanted ? "absent" : "not implemented");
 }
@@ -137,10 +131,10 @@ static val_t *attend(cv_t *cv, dtp_attend_t *a, val_t *const past[2], val_t *mas
         m.rows = dtp_cv_dim(cv, a->q, ROWS);
         m.keys = dtp_cv_dim(cv, a->k, ROWS);
         if (mask) a->bias = masked(cv, &m, mask);
-        if (is_causal && m.rows > 1) a->bias = plus(cv, a->bias, causal(cv, &m));
+        if (is_causal && m.rows > 1) a->bias = dtp_cv_plus(cv, a->bias, causal(cv, &m));
     }
     want_rank(cv, extra, RANK, "attention_bias");
-    a->bias = plus(cv, extra, a->bias);
+    a->bias = dtp_cv_plus(cv, extra, a->bias);
     return dtp_cv_attend(cv, a);
 }
 
@@ -152,14 +146,14 @@ void dtp_onnx_ms_attention(cv_t *cv) {
     const int64_t heads = heads_of(cv, "num_heads");
     int64_t n, sizes[PARTS] = {0};
     const int64_t *listed = dtp_cv_attr_ints(cv, "qkv_hidden_sizes", &n);
-    val_t *x = cv->in[X], *w = cv->in[W], *bias = given(cv, BIAS), *part[PARTS] = {NULL};
+    val_t *x = cv->in[X], *w = cv->in[W], *bias = dtp_cv_input(cv, BIAS), *part[PARTS] = {NULL};
     refuse_int(cv, "do_rotary");
     refuse_int(cv, "past_present_share_buffer");
     (void)dtp_cv_int(cv, "rotary_embedding_dim", 0);
     want(cv, PAST_LENGTH, false, "past_sequence_length");
     want_rank(cv, x, PARTS, "input");
     want_rank(cv, w, 2, "weights");
-    want_rank(cv, given(cv, PAST), PAST_RANK + 1, "past");
+    want_rank(cv, dtp_cv_input(cv, PAST), PAST_RANK + 1, "past");
     const int64_t cols = cv->status ? 0 : dtp_cv_dim(cv, w, 1);
     for (int i = 0; i < PARTS && !cv->status; ++i) {
         sizes[i] = n == PARTS ? listed[i] : cols / PARTS;
@@ -175,20 +169,20 @@ void dtp_onnx_ms_attention(cv_t *cv) {
     val_t *in[] = {x, w, bias};
     const bool takes_bias = bias && bias->info.ndims == 1 && bias->info.dims[0] == cols;
     val_t *y = dtp_cv_op(cv, dnnl_tp_op_matmul, takes_bias ? PARTS : 2, in, 0, NULL);
-    if (bias && !takes_bias) y = plus(cv, y, bias);
+    if (bias && !takes_bias) y = dtp_cv_plus(cv, y, bias);
     const int64_t axis = 2;
     const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
                                       {dnnl_tp_op_attr_sizes, dnnl_tp_op_attr_s64, PARTS, sizes}};
     if (!cv->status) dtp_cv_ops(cv, dnnl_tp_op_split, 1, &y, 2, attr, PARTS, part);
     for (int i = 0; i < PARTS && !cv->status; ++i) part[i] = dtp_cv_split_heads(cv, part[i], heads);
     val_t *past[2] = {NULL, NULL};
-    if (given(cv, PAST) && !cv->status)
+    if (dtp_cv_input(cv, PAST) && !cv->status)
         for (int i = 0; i < 2; ++i) {
             val_t *one = dtp_cv_part(cv, cv->in[PAST], 0, i, 1);
             past[i] = one ? dtp_cv_reshape(cv, one, PAST_RANK, one->info.dims + 1) : NULL;
         }
     dtp_attend_t a = {.q = part[0], .k = part[1], .v = part[2]};
-    y = attend(cv, &a, past, given(cv, MASK), given(cv, EXTRA));
+    y = attend(cv, &a, past, dtp_cv_input(cv, MASK), dtp_cv_input(cv, EXTRA));
     dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_join_heads(cv, y));
     if (dtp_cv_wanted(cv, 1) && !cv->status) dtp_cv_set(cv, 1, dtp_cv_stack(cv, 2, (val_t *[]){a.k, a.v}, 0));
 }
@@ -197,8 +191,9 @@ void dtp_onnx_ms_attention(cv_t *cv) {
 void dtp_onnx_ms_multi_head_attention(cv_t *cv) {
     enum { Q, K, V, BIAS, MASK, EXTRA, PAST_K, PAST_V, PAST_LENGTH, INDIRECTION, PARTS = 3 };
     const int64_t heads = heads_of(cv, "num_heads");
-    val_t *x[PARTS], *bias = given(cv, BIAS), *past[2] = {given(cv, PAST_K), given(cv, PAST_V)};
-    if (!cv->status && (!given(cv, K) || !given(cv, V) || cv->in[Q]->info.ndims != PARTS))
+    val_t *x[PARTS], *bias = dtp_cv_input(cv, BIAS),
+                     *past[2] = {dtp_cv_input(cv, PAST_K), dtp_cv_input(cv, PAST_V)};
+    if (!cv->status && (!dtp_cv_input(cv, K) || !dtp_cv_input(cv, V) || cv->in[Q]->info.ndims != PARTS))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "its queries, keys and values are packed into one tensor");
     want(cv, PAST_LENGTH, false, "past_sequence_length");
     want(cv, INDIRECTION, false, "cache_indirection");
@@ -214,13 +209,13 @@ void dtp_onnx_ms_multi_head_attention(cv_t *cv) {
             return;
         }
         const int64_t size = is_flat ? dtp_cv_dim(cv, x[i], 2) : 0;
-        if (bias) x[i] = plus(cv, x[i], dtp_cv_part(cv, bias, 0, begin, size));
+        if (bias) x[i] = dtp_cv_plus(cv, x[i], dtp_cv_part(cv, bias, 0, begin, size));
         begin += size;
         if (is_flat && !cv->status) x[i] = dtp_cv_split_heads(cv, x[i], heads);
     }
     if (cv->status) return;
     dtp_attend_t a = {.q = x[Q], .k = x[K], .v = x[V]};
-    val_t *y = attend(cv, &a, past, given(cv, MASK), given(cv, EXTRA));
+    val_t *y = attend(cv, &a, past, dtp_cv_input(cv, MASK), dtp_cv_input(cv, EXTRA));
     dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_join_heads(cv, y));
     dtp_cv_set(cv, 1, a.k);
     dtp_cv_set(cv, 2, a.v);
@@ -338,7 +333,7 @@ static val_t *visible(cv_t *cv, const group_t *g, bool is_causal, int64_t window
 /* Positions of the rows, {B, S}. Those that are given count from the first one where nothing is
  * before the rows, as ONNX Runtime has it. */
 static val_t *positions(cv_t *cv, const group_t *g) {
-    val_t *at = given(cv, POSITIONS), *before = g->before;
+    val_t *at = dtp_cv_input(cv, POSITIONS), *before = g->before;
     want_rank(cv, at, 2, "position_ids");
     if (at && !g->is_first) return at;
     if (at) {
@@ -352,7 +347,7 @@ static val_t *positions(cv_t *cv, const group_t *g) {
 static void apart(cv_t *cv, group_t *g, val_t **x) {
     enum { PARTS = 3 };
     for (int i = 0; i < PARTS; ++i) {
-        x[i] = given(cv, i);
+        x[i] = dtp_cv_input(cv, i);
         want_rank(cv, x[i], PARTS, i ? "key or value" : "query");
     }
     const int64_t cols = cv->status ? 0 : dtp_cv_dim(cv, x[0], 2);
@@ -410,8 +405,8 @@ void dtp_onnx_ms_group_query_attention(cv_t *cv) {
                is_smooth = dtp_cv_int(cv, "smooth_softmax", 0) > 0;
     const int64_t window = dtp_cv_int(cv, "local_window_size", -1);
     const float softcap = dtp_cv_float(cv, "softcap", 0);
-    val_t *x[PARTS] = {NULL}, *past[2] = {given(cv, PAST_KEY), given(cv, PAST_VALUE)},
-          *sink = given(cv, SINK);
+    val_t *x[PARTS] = {NULL}, *past[2] = {dtp_cv_input(cv, PAST_KEY), dtp_cv_input(cv, PAST_VALUE)},
+          *sink = dtp_cv_input(cv, SINK);
     refuse_others(cv);
     want(cv, LAST_KEYS, true, "seqlens_k");
     want(cv, TOTAL, true, "total_sequence_length");
@@ -454,7 +449,7 @@ void dtp_onnx_ms_group_query_attention(cv_t *cv) {
         dtp_cv_set(cv, 1 + i, x[1 + i]);
         x[1 + i] = cv->status ? NULL : dtp_cv_part(cv, x[1 + i], ROWS, 0, g.total);
     }
-    dtp_attend_t a = {.q = x[0], .k = x[1], .v = x[2], .softcap = softcap, .bias = given(cv, EXTRA)};
+    dtp_attend_t a = {.q = x[0], .k = x[1], .v = x[2], .softcap = softcap, .bias = dtp_cv_input(cv, EXTRA)};
     if (cv->status) return;
     a.scale = scale_of(cv, a.q);
     a.seen = visible(cv, &g, is_causal, window);

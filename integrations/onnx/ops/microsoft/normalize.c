@@ -1,12 +1,6 @@
 /* com.microsoft: normalisations with the sums before them, embeddings, activations with a bias. */
 #include "onnx/ops/ops.h"
 
-static val_t *given(const cv_t *cv, int i) { return dtp_cv_given(cv, i) ? cv->in[i] : NULL; }
-
-static val_t *plus(cv_t *cv, val_t *x, val_t *y) {
-    return x && y && !cv->status ? dtp_cv_binary(cv, dnnl_tp_op_add, x, y) : x ? x : y;
-}
-
 /* ---- Sum and normalisation ------------------------------------------------------------------- */
 
 /* kind: of the operator that normalises. Mean and deviation are for training. */
@@ -14,8 +8,9 @@ void dtp_onnx_ms_skip_norm(cv_t *cv) {
     enum { X, SKIP, SCALE, SHIFT, SUM = 3 };
     const bool is_centred = cv->row->kind == dnnl_tp_op_layer_norm;
     const float epsilon = dtp_cv_float(cv, "epsilon", 1e-12f);
-    val_t *shift = is_centred ? given(cv, SHIFT) : NULL, *bias = given(cv, is_centred ? SHIFT + 1 : SHIFT);
-    val_t *sum = plus(cv, plus(cv, cv->in[X], cv->in[SKIP]), bias);
+    val_t *shift = is_centred ? dtp_cv_input(cv, SHIFT) : NULL,
+          *bias = dtp_cv_input(cv, is_centred ? SHIFT + 1 : SHIFT);
+    val_t *sum = dtp_cv_plus(cv, dtp_cv_plus(cv, cv->in[X], cv->in[SKIP]), bias);
     if (cv->status) return;
     const int last = sum->info.ndims - 1;
     if (last < 0) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has no dimensions");
@@ -32,9 +27,10 @@ void dtp_onnx_ms_embed(cv_t *cv) {
     const float epsilon = dtp_cv_float(cv, "epsilon", 1e-12f);
     (void)dtp_cv_int(cv, "mask_index_type", 1); /* says whether the second result is there */
     for (size_t i = 0; i < sizeof needed / sizeof *needed && !cv->status; ++i)
-        if (!given(cv, needed[i]))
+        if (!dtp_cv_input(cv, needed[i]))
             dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its input %d is absent", needed[i]);
-    val_t *words = cv->in[WORDS], *segments = given(cv, SEGMENTS), *rows = given(cv, SEGMENT_ROWS);
+    val_t *words = cv->in[WORDS], *segments = dtp_cv_input(cv, SEGMENTS),
+          *rows = dtp_cv_input(cv, SEGMENT_ROWS);
     if (!cv->status && (words->info.ndims != 2 || cv->in[PLACE_ROWS]->info.ndims != 2))
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its words have %d dimensions, its table of positions %d",
                     words->info.ndims, cv->in[PLACE_ROWS]->info.ndims);
@@ -42,15 +38,16 @@ void dtp_onnx_ms_embed(cv_t *cv) {
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has segments or their table, not both");
     if (cv->status) return;
     val_t *sum = dtp_cv_take(cv, cv->in[WORD_ROWS], 0, words);
-    sum = plus(cv, sum,
-               given(cv, PLACES) ? dtp_cv_take(cv, cv->in[PLACE_ROWS], 0, cv->in[PLACES])
-                                 : dtp_cv_part(cv, cv->in[PLACE_ROWS], 0, 0, dtp_cv_dim(cv, words, 1)));
-    if (segments) sum = plus(cv, sum, dtp_cv_take(cv, rows, 0, segments));
+    sum = dtp_cv_plus(cv, sum,
+                      dtp_cv_input(cv, PLACES)
+                          ? dtp_cv_take(cv, cv->in[PLACE_ROWS], 0, cv->in[PLACES])
+                          : dtp_cv_part(cv, cv->in[PLACE_ROWS], 0, 0, dtp_cv_dim(cv, words, 1)));
+    if (segments) sum = dtp_cv_plus(cv, sum, dtp_cv_take(cv, rows, 0, segments));
     if (cv->status) return;
     enum { INDEX = 1, UNNORMALISED };
     if (dtp_cv_wanted(cv, INDEX)) { /* how many words a row has */
         const int64_t axis = 1, batch = dtp_cv_dim(cv, words, 0);
-        val_t *one = dtp_cv_scalar(cv, dnnl_tp_s32, 1), *mask = given(cv, MASK);
+        val_t *one = dtp_cv_scalar(cv, dnnl_tp_s32, 1), *mask = dtp_cv_input(cv, MASK);
         if (mask) mask = dtp_cv_typed(cv, dtp_cv_binary(cv, dnnl_tp_op_equal, mask, one), dnnl_tp_s32);
         dtp_cv_set(cv, INDEX,
                    mask ? dtp_cv_reduce(cv, dnnl_tp_op_reduce_sum, mask, 1, &axis, false)
@@ -67,7 +64,7 @@ void dtp_onnx_ms_group_norm(cv_t *cv) {
     const bool is_last = dtp_cv_int(cv, "channels_last", 1) != 0;
     const int64_t groups = dtp_cv_int(cv, "groups", 0), activation = dtp_cv_int(cv, "activation", 0);
     const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
-    val_t *x = cv->in[X], *skip = cv->row->kind ? given(cv, SKIP) : NULL;
+    val_t *x = cv->in[X], *skip = cv->row->kind ? dtp_cv_input(cv, SKIP) : NULL;
     const int nd = x->info.ndims, at = is_last ? nd - 1 : 1;
     if (nd < 3) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", nd);
     if (activation < 0 || activation > 1)
@@ -79,7 +76,7 @@ void dtp_onnx_ms_group_norm(cv_t *cv) {
         for (int d = 0; d < nd; ++d) dims[d] = d == 0 ? skip->info.dims[0] : d == at ? skip->info.dims[1] : 1;
         skip = dtp_cv_reshape(cv, skip, nd, dims);
     }
-    x = plus(cv, plus(cv, x, skip), cv->row->kind ? given(cv, BIAS) : NULL);
+    x = dtp_cv_plus(cv, dtp_cv_plus(cv, x, skip), cv->row->kind ? dtp_cv_input(cv, BIAS) : NULL);
     dtp_cv_set(cv, 1, cv->row->kind ? x : NULL);
     const int64_t channels = cv->status ? 0 : dtp_cv_dim(cv, x, at);
     for (int d = 1; d < nd; ++d) (void)dtp_cv_dim(cv, x, d);
@@ -106,7 +103,7 @@ void dtp_onnx_ms_group_norm(cv_t *cv) {
 
 /* kind: by tanh. */
 void dtp_onnx_ms_gelu(cv_t *cv) {
-    val_t *x = plus(cv, cv->in[0], given(cv, 1));
+    val_t *x = dtp_cv_plus(cv, cv->in[0], dtp_cv_input(cv, 1));
     dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_gelu(dtp_cv_last(cv), x, cv->row->kind != 0));
 }
 
