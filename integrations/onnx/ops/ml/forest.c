@@ -289,34 +289,44 @@ static val_t *operator_of(cv_t *cv, val_t *const *in, int64_t targets, forest_ag
     return dtp_cv_op(cv, dnnl_tp_op_tree_ensemble, INPUTS, in, 2, attr);
 }
 
-/* Whether some tree has an entry for the target in each of its leaves. */
+/* How many leaves of the tree at hand have an entry for a target. */
+typedef struct {
+    int64_t tree, leaf, leaves;
+    bool always;
+} scored_t;
+
+/* Whether each target has a tree with an entry for it in every leaf. */
 static bool is_always_scored(cv_t *cv, const tables_t *t) {
     const forest_t *f = t->f;
-    const size_t bytes = sizeof(int64_t) * (size_t)f->ntargets;
-    int64_t *in_leaves = dtp_cv_alloc(cv, bytes), *last = dtp_cv_alloc(cv, bytes);
-    bool *always = dtp_cv_alloc(cv, (size_t)f->ntargets);
-    if (cv->status) return true;
-    memset(always, 0, (size_t)f->ntargets);
-    memset(last, -1, bytes);
-    int64_t place = 0;
+    if (f->ntargets > f->nentries) return false;
+    scored_t *of = dtp_cv_alloc(cv, sizeof *of * (size_t)f->ntargets);
+    int64_t missing = f->ntargets;
+    if (!of) return false;
+    for (int64_t c = 0; c < f->ntargets; ++c) of[c] = (scored_t){-1, -1, 0, false};
     for (int64_t k = 0; k < f->ntrees; ++k) {
-        const int64_t end = k + 1 < f->ntrees ? t->roots[2 * k + 2] : t->n;
+        const int64_t begin = t->roots[2 * k], end = k + 1 < f->ntrees ? t->roots[2 * k + 2] : t->n;
         int64_t leaves = 0;
-        memset(in_leaves, 0, bytes);
-        for (place = t->roots[2 * k]; place < end; ++place) {
-            if (t->leaf[place] < 0) continue;
-            ++leaves;
-            const forest_node_t *x = &f->nodes[t->leaf[place]];
-            for (int64_t e = x->first; e < x->first + x->count; ++e) {
-                in_leaves[f->targets[e]] += last[f->targets[e]] != place;
-                last[f->targets[e]] = place;
+        for (int64_t i = begin; i < end; ++i) {
+            const forest_node_t *x = t->leaf[i] < 0 ? NULL : &f->nodes[t->leaf[i]];
+            leaves += x != NULL;
+            for (int64_t e = 0; x && e < x->count; ++e) {
+                scored_t *c = &of[f->targets[x->first + e]];
+                if (c->tree != k) c->leaves = 0;
+                c->leaves += c->tree != k || c->leaf != i;
+                c->tree = k;
+                c->leaf = i;
             }
         }
-        for (int64_t c = 0; c < f->ntargets; ++c) always[c] |= in_leaves[c] == leaves;
+        for (int64_t i = begin; i < end; ++i) {
+            const forest_node_t *x = t->leaf[i] < 0 ? NULL : &f->nodes[t->leaf[i]];
+            for (int64_t e = 0; x && e < x->count; ++e) {
+                scored_t *c = &of[f->targets[x->first + e]];
+                missing -= !c->always && c->leaves == leaves;
+                c->always |= c->leaves == leaves;
+            }
+        }
     }
-    bool all = true;
-    for (int64_t c = 0; c < f->ntargets; ++c) all &= always[c];
-    return all;
+    return !missing;
 }
 
 val_t *dtp_forest_scores(cv_t *cv, val_t *x, const forest_t *f, forest_aggregate_t aggregate,
