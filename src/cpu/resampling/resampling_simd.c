@@ -44,6 +44,7 @@ typedef struct {
     int64_t moves; /* bytes of elements that are moved from channel rows to channel rows; 0: computed */
     bool words;    /* these rows are whole words, at places of whole words: kernels move them as f32 */
     v_type_t type; /* that kernels read and write */
+    bool same; /* nearest changes the depth only: lines and columns of planes are those of src, densely */
     bool src_direct, dst_direct; /* kernels read src, write dst where they lie */
     bool stream;                 /* dst goes past the caches */
     bool
@@ -188,6 +189,8 @@ static dnnl_tp_status_t simd_pd_init(dtp_pd_t *pd) {
         p->moves = (int64_t)dtp_type_size(p->sdt);
         p->words = isa && (p->block | p->src.s[COLUMNS] | p->dst.s[COLUMNS]) * p->moves % WORD == 0;
     }
+    p->same = p->planes && !p->linear && p->src_direct && p->dst_direct && !p->po.len && p->sdt == p->ddt &&
+              p->in[1] == p->out[1] && in == out && p->src.s[1] == in && p->dst.s[1] == out;
     const double bytes = (double)dtp_md_nelems(&d->src) * (double)dtp_type_size(p->sdt) +
                          (double)dtp_md_nelems(&d->dst) * (double)dtp_type_size(p->ddt);
     const bool big = dtp_exceeds_caches(bytes, pd->engine->l3_bytes);
@@ -355,6 +358,11 @@ static void plane_rows(const run_t *run, rows_t *rows, char *scratch, char *dst,
                                 .sparse = p->in[COLUMNS] > SPARSE * out};
     float *tile = (float *)(void *)(scratch + p->dst_at);
     const int64_t oh0 = oh;
+    if (p->same && !p->through) {
+        const int64_t at = run->table->place[0][od].lo * p->src.s[0] + oh * out;
+        p->rows(dst, 0, rows->src + at * size, 0, 1, (end - oh) * out * size, 0);
+        return;
+    }
     while (oh < end) {
         int64_t made = 0;
         for (a.n = 0; a.n < (direct ? LINES : 1) && oh + made < end; made += from[a.n++].copies)

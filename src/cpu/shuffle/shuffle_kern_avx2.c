@@ -45,6 +45,7 @@ static inline void store8(char *p, __m128i x, int stream) {
 #define l_store store32
 #define SHUFFLE_NAME dtp_shuffle32__avx2
 #define L_BYTES 32
+#define L_FEW 4
 #include "cpu/shuffle/shuffle_kern.inc"
 
 #undef l_data
@@ -65,6 +66,7 @@ static inline void store8(char *p, __m128i x, int stream) {
 #define l_store store16
 #define SHUFFLE_NAME dtp_shuffle16__avx2
 #define L_BYTES 16
+#define L_FEW 4
 #include "cpu/shuffle/shuffle_kern.inc"
 
 #undef l_load
@@ -73,4 +75,5 @@ static inline void store8(char *p, __m128i x, int stream) {
 #define l_store store8
 #define SHUFFLE_NAME dtp_shuffle8__avx2
 #define L_BYTES 16
+#define L_FEW 4
 #include "cpu/shuffle/shuffle_kern.inc"

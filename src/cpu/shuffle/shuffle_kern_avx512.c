@@ -26,4 +26,5 @@ static inline void l_fence(void) { _mm_sfence(); }
 
 #define SHUFFLE_NAME dtp_shuffle64__avx512
 #define L_BYTES 64
+#define L_FEW 8
 #include "cpu/shuffle/shuffle_kern.inc"
