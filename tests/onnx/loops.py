@@ -257,4 +257,24 @@ case("deform_conv", [n("DeformConv", ["x", "w", "offsets", "b", "mask"], ["y"], 
      [scalar("y", T.FLOAT, (2, 6, 4, 8))], [("w", rng.standard_normal((6, 2, 3, 2)).astype(f32)), ("b", rng.standard_normal(6).astype(f32))],
      opset=22, oracle=lambda model, inputs: ReferenceEvaluator(model).run(None, inputs))
 
+# No step: states stay, and what is collected has no rows. ONNX Runtime ends there, so the definition is the judge.
+body = h.make_graph([n("Add", ["s", "v"], ["s2"]), n("MatMul", ["s2", "w"], ["out"])], "body",
+                    [scalar("s", T.FLOAT, (2, 4)), scalar("v", T.FLOAT, (2, 4))],
+                    [scalar("s2", T.FLOAT, (2, 4)), scalar("out", T.FLOAT, (2, 3))])
+none, state = np.zeros((0, 2, 4), f32), np.arange(8, dtype=f32).reshape(2, 4)
+case("scan_of_nothing", [n("Scan", ["s", "x"], ["last", "all"], body=body, num_scan_inputs=1, scan_output_axes=[1])],
+     [("s", state), ("x", none)], [scalar("last", T.FLOAT, (2, 4)), scalar("all", T.FLOAT, (2, 0, 3))],
+     [("w", np.ones((4, 3), f32))], oracle=lambda m, i: [state, np.zeros((2, 0, 3), f32)])
+for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+    h0 = np.arange(6, dtype=f32).reshape(1, 2, 3)
+    case(f"{op.lower()}_of_nothing", [n(op, ["x", "w", "r", "", "", "h"], ["y", "y_h"], hidden_size=3)], [("x", none), ("h", h0)],
+         [scalar("y", T.FLOAT, (0, 1, 2, 3)), scalar("y_h", T.FLOAT, (1, 2, 3))],
+         [("w", np.ones((1, 3 * gates, 4), f32)), ("r", np.ones((1, 3 * gates, 3), f32))],
+         oracle=lambda m, i: [np.zeros((0, 1, 2, 3), f32), i["h"]])
+case("hardmax_of_nothing", [n("Hardmax", ["x"], ["y"])], [("x", np.zeros((3, 0), f32))], [scalar("y", T.FLOAT, (3, 0))],
+     oracle=lambda m, i: [i["x"]])
+case("conv_transpose_of_nothing", [n("ConvTranspose", ["x", "w", "b"], ["y"], strides=[2, 2])], [("x", np.zeros((1, 3, 2, 0), f32))],
+     [scalar("y", T.FLOAT, (1, 2, 5, 1))], [("w", np.ones((3, 2, 3, 3), f32)), ("b", np.array([1, 2], f32))],
+     oracle=lambda m, i: [np.broadcast_to(np.array([1, 2], f32).reshape(1, 2, 1, 1), (1, 2, 5, 1))])
+
 sys.exit(subprocess.run([program, work, refused] + sys.argv[4:]).returncode)

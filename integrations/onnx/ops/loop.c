@@ -274,7 +274,6 @@ static void read_steps(cv_t *cv, steps_t *s) {
                         (long long)s->steps, (long long)size);
         s->steps = size;
     }
-    if (!cv->status && s->steps < 1) dtp_cv_fail(cv, dnnl_tp_unimplemented, "it makes no step");
 }
 
 /* The slice of scanned input i that a step sees; its number is t, or what `at` holds. */
@@ -287,6 +286,29 @@ static val_t *slice(cv_t *cv, const steps_t *s, int i, int64_t t, val_t *at) {
     if (at) return dtp_cv_take(cv, x, s->axis[i], at);
     x = dtp_cv_part(cv, x, s->axis[i], t, 1);
     return cv->status ? NULL : dtp_cv_reshape(cv, x, x->info.ndims - 1, dims);
+}
+
+/* No step: states stay, and results have the shapes that a step of zeros makes. */
+static void no_steps(cv_t *cv, const steps_t *s) {
+    val_t *in[MAX_OUTPUTS], *out[MAX_OUTPUTS] = {NULL};
+    for (int i = 0; i < s->nstates; ++i) dtp_cv_set(cv, i, in[i] = cv->in[i]);
+    for (int i = 0; i < s->nscans; ++i) {
+        const val_t *x = cv->in[s->nstates + i];
+        int64_t dims[DNNL_TP_MAX_NDIMS];
+        for (int d = 0, k = 0; d < x->info.ndims; ++d)
+            if (d != s->axis[i]) dims[k++] = dtp_cv_dim(cv, x, d);
+        in[s->nstates + i] = dtp_cv_fill(cv, x->info.data_type, x->info.ndims - 1, dims, 0);
+    }
+    dtp_cv_body(cv, s->body, cv->nin, in, out);
+    for (int k = 0; k < s->nouts && !cv->status; ++k) {
+        if (!dtp_cv_wanted(cv, s->nstates + k)) continue;
+        const val_t *x = out[s->nstates + k];
+        const int nd = x->info.ndims + 1, axis = dtp_cv_axis(cv, s->out_axes[k], nd);
+        int64_t dims[DNNL_TP_MAX_NDIMS + 1] = {0};
+        for (int d = 0, from = 0; d < nd; ++d)
+            if (d != axis) dims[d] = dtp_cv_dim(cv, x, from++);
+        dtp_cv_set(cv, s->nstates + k, dtp_cv_fill(cv, x->info.data_type, nd, dims, 0));
+    }
 }
 
 static void unroll_steps(cv_t *cv, const steps_t *s) {
@@ -353,6 +375,7 @@ void dtp_onnx_scan_steps(cv_t *cv) {
     steps_t s;
     read_steps(cv, &s);
     if (cv->status) return;
-    if (s.steps <= unrolled_at_most(cv, s.body) / nodes_of(s.body)) unroll_steps(cv, &s);
+    if (s.steps == 0) no_steps(cv, &s);
+    else if (s.steps <= unrolled_at_most(cv, s.body) / nodes_of(s.body)) unroll_steps(cv, &s);
     else steps_as_while(cv, &s);
 }

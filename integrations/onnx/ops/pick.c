@@ -58,8 +58,9 @@ void dtp_onnx_top_k(cv_t *cv) {
 }
 
 static val_t *hardmax(cv_t *cv, val_t *x, int axis) {
-    val_t *best = top(cv, x, axis, 1, false, false, false);
     const int64_t n = dtp_cv_dim(cv, x, axis);
+    if (n == 0) return x;
+    val_t *best = top(cv, x, axis, 1, false, false, false);
     if (cv->status) return NULL;
     val_t *here = dtp_cv_binary(cv, dnnl_tp_op_equal, best, dtp_cv_counted(cv, n, x->info.ndims - 1 - axis));
     return dtp_cv_typed(cv, here, x->info.data_type);

@@ -166,7 +166,8 @@ static val_t *step(cv_t *cv, const cell_t *c, int d, val_t *t, val_t *x, val_t *
 static val_t *unroll(cv_t *cv, const cell_t *c, int d, bool is_backward, val_t *xw, val_t **h,
                      val_t **memory) {
     val_t *y[MAX_STEPS];
-    const int64_t gates[2] = {c->batch, gates_of[c->kind] * c->hidden};
+    const int64_t gates[2] = {c->batch, gates_of[c->kind] * c->hidden}, none[3] = {0, c->batch, c->hidden};
+    if (c->steps == 0) return dtp_cv_fill(cv, c->type, 3, none, 0);
     for (int64_t k = 0; k < c->steps && !cv->status; ++k) {
         const int64_t t = is_backward ? c->steps - 1 - k : k;
         val_t *x = dtp_cv_reshape(cv, dtp_cv_part(cv, xw, 0, t, 1), 2, gates);
@@ -280,8 +281,8 @@ void dtp_onnx_recurrent(cv_t *cv) {
     c.steps = x->info.dims[0];
     c.loops = c.steps == CV_RUNTIME || c.steps > MAX_STEPS;
     c.batch = c.loops ? x->info.dims[1] : dtp_cv_dim(cv, x, 1);
-    if (!cv->status && ((c.steps < 1 && c.steps != CV_RUNTIME) || c.hidden < 1 ||
-                        r->info.dims[1] != gates_of[c.kind] * c.hidden || r->info.dims[0] != directions))
+    if (!cv->status &&
+        (c.hidden < 1 || r->info.dims[1] != gates_of[c.kind] * c.hidden || r->info.dims[0] != directions))
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its steps, directions or sizes do not fit");
     if (dtp_cv_given(cv, LENGTHS))
         c.lengths = dtp_cv_typed(cv, dtp_cv_unsqueeze(cv, cv->in[LENGTHS], 0, 1), dnnl_tp_s64);

@@ -44,7 +44,7 @@ typedef struct {
     int64_t moves; /* bytes of elements that are moved from channel rows to channel rows; 0: computed */
     bool words;    /* these rows are whole words, at places of whole words: kernels move them as f32 */
     v_type_t type; /* that kernels read and write */
-    bool same; /* nearest changes the depth only: lines and columns of planes are those of src, densely */
+    bool same;     /* nearest changes the depth only: lines and columns of planes are those of src, densely */
     bool src_direct, dst_direct; /* kernels read src, write dst where they lie */
     bool stream;                 /* dst goes past the caches */
     bool

@@ -70,8 +70,8 @@ bool dtp_spread(const dtp_window_attrs_t *a, int s, int64_t in, int64_t kernel, 
     }
     if (in == DNNL_TP_RUNTIME_DIM_VAL) return true;
     int64_t last;
-    if (__builtin_mul_overflow(dtp_max64(in - 1, 0), w->stride, &last) || last >= most) return false;
-    w->out = in ? dtp_max64(last + range + more - w->pad_l - w->pad_r, 0) : 0;
+    if (__builtin_mul_overflow(in - 1, w->stride, &last) || last >= most) return false;
+    w->out = dtp_max64(last + range + more - w->pad_l - w->pad_r, 0);
     return true;
 }
 
