@@ -223,9 +223,10 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_input(const_dnnl_tp_onnx_model_t m
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_output(const_dnnl_tp_onnx_model_t model, int index,
                                                      dnnl_tp_onnx_port_t *port);
 
-/** Gives a key of the maps that an output consists of. In the file, ZipMap makes a sequence of maps
- * of an output, one map for each row; the graph gives their values as a tensor {rows, keys}.
- * Thread-safe.
+/** Gives a key of the maps that an output consists of, or a text of labels. In the file, ZipMap
+ * makes a sequence of maps of an output, one map for each row; the graph gives their values as a
+ * tensor {rows, keys}. Labels of a classifier may be texts; the graph gives their numbers, s64
+ * {rows}, which are those of the keys here. Thread-safe.
  *
  * @param model a model
  * @param output 0..outputs-1
@@ -233,7 +234,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_output(const_dnnl_tp_onnx_model_t 
  * @param[out] number the key, if text is NULL
  * @param[out] text the key, not terminated; lives as long as the model; NULL: the keys are numbers
  * @param[out] bytes length of the text
- * @return success; invalid_arguments (no such key; the output is no sequence of maps). */
+ * @return success; invalid_arguments (no such key; the output is no sequence of maps and no label that is a
+ * text). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_map_key(const_dnnl_tp_onnx_model_t model, int output, int index,
                                                       int64_t *number, const char **text, size_t *bytes);
 

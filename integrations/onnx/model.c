@@ -147,15 +147,31 @@ dnnl_tp_status_t dnnl_tp_onnx_output(const_dnnl_tp_onnx_model_t model, int index
     return dtp_onnx_port(model->proto->graph->output[index], port);
 }
 
-/* The attribute with the keys of the maps that an output of the graph consists of; NULL: it does not. */
-static const attr_proto_t *keys_of(const graph_proto_t *g, const char *output) {
-    for (size_t i = 0; i < g->n_node; ++i) {
+/* Whether a node makes maps, or labels that are texts. */
+static bool has_keys(const node_proto_t *n, bool is_text) {
+    static const char *const labels[] = {"LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier"};
+    if (strcmp(text(n->domain), "ai.onnx.ml")) return false;
+    for (size_t i = 0; is_text && i < sizeof labels / sizeof *labels; ++i)
+        if (!strcmp(text(n->op_type), labels[i])) return true;
+    return !is_text && !strcmp(text(n->op_type), "ZipMap");
+}
+
+/* The attribute with the keys of the maps, or with the texts, that an output of the graph consists of; NULL: it does not. */
+static const attr_proto_t *keys_of(const graph_proto_t *g, const value_proto_t *output) {
+    dnnl_tp_onnx_port_t port;
+    const char *name = text(output->name);
+    if (dtp_onnx_port(output, &port)) return NULL;
+    const bool is_text = port.onnx_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__STRING;
+    for (size_t i = g->n_node; i-- > 0;) {
         const node_proto_t *n = g->node[i];
-        if (strcmp(text(n->op_type), "ZipMap") || strcmp(text(n->domain), "ai.onnx.ml") || n->n_output != 1 ||
-            strcmp(n->output[0], output))
-            continue;
-        for (size_t k = 0; k < n->n_attribute; ++k)
-            if (n->attribute[k]->n_ints || n->attribute[k]->n_strings) return n->attribute[k];
+        if (!n->n_output || strcmp(n->output[0], name)) continue;
+        if (!strcmp(text(n->op_type), "Identity") && n->n_input == 1) name = n->input[0];
+        for (size_t k = 0; has_keys(n, is_text) && k < n->n_attribute; ++k) {
+            const attr_proto_t *a = n->attribute[k];
+            if (!strncmp(text(a->name), "classlabels_", strlen("classlabels_")) &&
+                (a->n_strings || (!is_text && a->n_ints)))
+                return a;
+        }
     }
     return NULL;
 }
@@ -168,7 +184,7 @@ dnnl_tp_status_t dnnl_tp_onnx_map_key(const_dnnl_tp_onnx_model_t model, int outp
     *key = NULL;
     *bytes = 0;
     const graph_proto_t *g = model->proto->graph;
-    const attr_proto_t *a = keys_of(g, text(g->output[output]->name));
+    const attr_proto_t *a = keys_of(g, g->output[output]);
     if (!a || index < 0 || (size_t)index >= a->n_ints + a->n_strings)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "output %d has no key %d", output, index);
     if ((size_t)index < a->n_ints) *number = a->ints[index];

@@ -476,7 +476,7 @@ class Session(_Here):
 
     def _map_keys(self, output: int) -> List[Union[int, str]]:
         """Keys of the maps that an output consists of in the file (ZipMap), where the session gives their values {rows,
-        keys}; []: it is a tensor there, too."""
+        keys}, or the texts of labels where it gives their numbers; []: it is the same tensor there."""
         keys: List[Union[int, str]] = []
         number, text, size = c.c_int64(), c.c_void_p(), c.c_size_t()
         while True:

@@ -111,6 +111,45 @@ static void test_metadata(void **state) {
     dnnl_tp_onnx_close(model);
 }
 
+/* Texts of labels, for an output that is another name of them; of another type it has none. */
+static void test_label_texts(void **state) {
+    (void)state;
+    enum { A_STRINGS = 9, STRINGS = 8 };
+    static bytes_t m;
+    for (int texts = 0; texts < 2; ++texts) {
+        bytes_t g = {.n = 0}, n = {.n = 0}, a = {.n = 0}, o = {.n = 0};
+        put_text(&n, N_INPUT, "x");
+        put_text(&n, N_OUTPUT, "label");
+        put_text(&n, N_OP, "LinearClassifier");
+        put_text(&n, N_DOMAIN, "ai.onnx.ml");
+        put_text(&a, A_NAME, "classlabels_strings");
+        put_text(&a, A_STRINGS, "one");
+        put_text(&a, A_STRINGS, "four");
+        put_int(&a, A_TYPE, STRINGS);
+        put_message(&n, N_ATTR, &a);
+        put_message(&g, G_NODE, &n);
+        put_node(&g, "Identity", "", "label", NULL, "z");
+        put_value(&g, G_INPUT, "x", FLOAT, 2, (const int64_t[]){2, 2});
+        put_value(&g, G_OUTPUT, "z", texts ? STRING : INT64, 1, (const int64_t[]){2});
+        put_model(&m, &g, 8, 17);
+        put_text(&o, 1, "ai.onnx.ml");
+        put_int(&o, 2, 1);
+        put_message(&m, M_OPSET, &o);
+        dnnl_tp_onnx_model_t model;
+        assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, NULL), dnnl_tp_success);
+        int64_t number;
+        const char *key;
+        size_t bytes;
+        const dnnl_tp_status_t status = dnnl_tp_onnx_map_key(model, 0, 1, &number, &key, &bytes);
+        assert_int_equal(status, texts ? dnnl_tp_success : dnnl_tp_invalid_arguments);
+        if (texts) {
+            assert_int_equal(bytes, 4);
+            assert_memory_equal(key, "four", 4);
+        }
+        dnnl_tp_onnx_close(model);
+    }
+}
+
 /* Keys of the maps that ZipMap makes, numbers or texts. */
 static void test_map_keys(void **state) {
     (void)state;
@@ -551,14 +590,14 @@ static void test_out_of_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions),      cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_map_keys),       cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_weights),        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_special_values), cmocka_unit_test(test_slice_backward),
-        cmocka_unit_test(test_functions),      cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_graphs),         cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_bytes),          cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_stored),
+        cmocka_unit_test(test_map_keys),       cmocka_unit_test(test_label_texts),
+        cmocka_unit_test(test_runs),           cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_defaults),       cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_slice_backward), cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_versions),       cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_attributes),     cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,8 +88,8 @@ def products(n):
     return model(*nodes, value(11, "a", FLOAT, ["m", "m"]), value(12, "y", FLOAT, ["m", "m"]))
 
 
-def classes(labels):
-    """probabilities {rows, 2} of LinearClassifier, as maps of ZipMap; label {rows}."""
+def classes(labels, text_labels=False):
+    """probabilities {rows, 2} of LinearClassifier, as maps of ZipMap; label {rows}, with text_labels of the labels' texts."""
     def floats(name, values):
         return text(5, text(1, name) + b"".join(varint(7 << 3 | 5) + struct.pack("<f", v) for v in values) + number(20, 6))
 
@@ -97,14 +97,15 @@ def classes(labels):
     keys = b"".join(text(9, v) if texts else number(8, v) for v in labels) + number(20, 8 if texts else 7)
     classifier = text(1, text(1, "x") + text(2, "label") + text(2, "scores") + text(4, "LinearClassifier") +
                       floats("coefficients", [1, 2, -1, .5, 0, 1]) + floats("intercepts", [.25, -.5]) +
-                      text(5, text(1, "classlabels_ints") + number(8, 4) + number(8, 7) + number(20, 7)) +
+                      text(5, text(1, "classlabels_strings") + keys if text_labels else
+                           text(1, "classlabels_ints") + number(8, 4) + number(8, 7) + number(20, 7)) +
                       text(5, text(1, "post_transform") + text(4, "SOFTMAX") + number(20, 3)) + text(7, "ai.onnx.ml"))
     zip_map = text(1, text(1, "scores") + text(2, "maps") + text(4, "ZipMap") +
                    text(5, text(1, "classlabels_strings" if texts else "classlabels_int64s") + keys) +
                    text(7, "ai.onnx.ml"))
     key_type = number(1, STRING if texts else INT64)
     maps = text(2, text(4, text(1, text(5, key_type + text(2, text(1, number(1, FLOAT)))))))
-    return model(classifier, zip_map, value(11, "x", FLOAT, ["rows", 3]), value(12, "label", INT64, ["rows"]),
+    return model(classifier, zip_map, value(11, "x", FLOAT, ["rows", 3]), value(12, "label", STRING if text_labels else INT64, ["rows"]),
                  text(12, text(1, "maps") + maps)) + text(8, text(1, "ai.onnx.ml") + number(2, 1))
 
 

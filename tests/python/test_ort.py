@@ -293,6 +293,20 @@ class Programs(unittest.TestCase):
                 np.testing.assert_allclose(r[2], results[0][2], atol=1e-6)
             self.assertEqual(dnnl_tp.Session(models.classes(labels)).run({"x": X})["maps"].shape, (2, 2))
 
+    def test_text_labels(self):
+        """Labels that are texts in the file."""
+        def program(ort):
+            s = ort.InferenceSession(models.classes(["no", "é"], text_labels=True))
+            label, maps = s.run(None, {"x": X})
+            only, = s.run(["label"], {"x": X})
+            port = s.get_outputs()[0]
+            return label.dtype, label.tolist(), only.tolist(), port.type, port.shape
+
+        results = [program(m) for m in MODULES]
+        for r in results:
+            self.assertEqual(r, results[0])
+        self.assertIn(results[0][1][0], ("no", "é"))
+
     def test_async(self):
         def program(ort):
             s = ort.InferenceSession(two())

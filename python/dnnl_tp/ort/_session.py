@@ -19,6 +19,7 @@ from ._values import IOBinding, OrtValue, type_name, type_names
 _BAD, _CANCELLED = 2, 0x1003
 _NO_VERSION = 2**63 - 1
 _MOST_THREADS = 256
+_STRING = 8  # TensorProto.STRING
 Providers = Optional[Sequence[Union[str, Tuple[str, Dict[str, Any]]]]]
 
 
@@ -117,8 +118,8 @@ class InferenceSession:
         self._input_types = {p.name: p for p in session.inputs}
         self._output_numbers = session._output_numbers
         self._all = tuple(range(len(session.outputs)))
-        self._maps = {i: keys for i, p in enumerate(session.outputs) if not p.onnx_type
-                      for keys in [session._map_keys(i)] if keys}
+        self._maps = {i: np.array(keys, object) if p.onnx_type else keys for i, p in enumerate(session.outputs)
+                      if p.onnx_type in (0, _STRING) for keys in [session._map_keys(i)] if keys}
         self._orders: Dict[Any, Tuple[int, ...]] = {}
         self._run = session._door.fetch
 
@@ -136,6 +137,8 @@ class InferenceSession:
     def get_outputs(self) -> List[NodeArg]:
         outputs = [NodeArg(p) for p in self._session.outputs]
         for i, keys in self._maps.items():
+            if self._session.outputs[i].onnx_type:
+                continue
             outputs[i].type = f"seq(map({'string' if isinstance(keys[0], str) else 'int64'},tensor(float)))"
             outputs[i].shape = []
         return outputs
@@ -217,10 +220,12 @@ class InferenceSession:
         return self._mapped(order, self._fetch(order, input_feed, run_options))
 
     def _mapped(self, order: Tuple[int, ...], results: List[Any]) -> List[Any]:
-        """A list of dicts for an output that consists of maps."""
+        """A list of dicts for an output that consists of maps; texts for the numbers of labels."""
         for i, number in enumerate(order):
             keys = self._maps.get(number)
-            if keys:
+            if isinstance(keys, np.ndarray):
+                results[i] = keys[results[i]]
+            elif keys:
                 results[i] = [dict(zip(keys, row)) for row in results[i].reshape(-1, len(keys)).tolist()]
         return results
 

@@ -210,10 +210,10 @@ static const uint8_t *modes_5(cv_t *cv, int64_t n) {
 /* A branch: a node, or a leaf, which come after all nodes. */
 static int64_t branch(cv_t *cv, const forest_t *f, int64_t to, int64_t is_leaf, int64_t nodes) {
     const int64_t limit = is_leaf ? f->n - nodes : nodes;
-    if (to < 0 || to >= limit)
-        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a branch leads to %s %lld of %lld",
-                    is_leaf ? "leaf" : "node", (long long)to, (long long)limit);
-    return is_leaf ? nodes + to : to;
+    if (to >= 0 && to < limit) return is_leaf ? nodes + to : to;
+    dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a branch leads to %s %lld of %lld", is_leaf ? "leaf" : "node",
+                (long long)to, (long long)limit);
+    return 0;
 }
 
 static void read_nodes_5(cv_t *cv, bool is_f32, forest_t *f) {
