@@ -155,26 +155,17 @@ typedef struct {
  * sums end before the lines are there. */
 enum { FETCH_STEPS = 64 };
 INLINE void fetch_rows(const int MR, const int NV, const char *p, const int64_t *row, int64_t ld) {
-    if (row) {
-        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
-            fetch_l2(p + row[i] + j * DTP_UKR_PANEL_BYTES);
-    } else {
-        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
-            fetch_l2(p + i * ld + j * DTP_UKR_PANEL_BYTES);
-    }
+    static const int64_t none[DTP_UKR_MAX_MR];
+    const int64_t *at = row ? row : none;
+    if (row) ld = 0;
+    UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
+        fetch_l2(p + at[i] + i * ld + j * DTP_UKR_PANEL_BYTES);
 }
 
 /* Each way through k is a function of its own, or general registers are short in all of them. */
-enum {
-    LINE = 0,
-    AHEAD = 1,
-    PLAIN = 2,
-    EACH = 3 /* packed, taps of one k-step */,
-    FETCHED = 4 /* LINE or AHEAD */
-};
+enum { LINE, AHEAD /* of whole column panels */, PLAIN, EACH /* packed, taps of one k-step */ };
 
-INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, const dtp_ukr_args_t *u) {
-    const int WAY = HOW & ~FETCHED;
+INLINE void f32_body(const int MR, const int NV, const int FULL, const int WAY, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
     const __mmask16 mask = (__mmask16)u->mask;
     const char *base_a = u->a, *add = u->add;
@@ -186,8 +177,9 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
     ends_t ends = {first ? 0 : -__builtin_inff(), add ? u->add_scale : 0,
                    u->flags & DTP_UKR_FLOOR ? u->floor : -__builtin_inff(),
                    u->flags & DTP_UKR_CAP ? u->cap : __builtin_inff()};
+    const bool fetched = FULL && WAY != PLAIN && u->ntap * u->k >= FETCH_STEPS;
     for (int64_t blk = 0; blk < u->nblk; blk++) {
-        if (HOW & FETCHED) {
+        if (fetched) {
             if (add) fetch_rows(MR, NV, add, u->row_add ? u->row_add + blk * MR : NULL, u->ldadd);
             if (!stream_c) fetch_rows(MR, NV, base_c, row_c, u->ldc);
         }
@@ -298,26 +290,20 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
     static NOINLINE void NAME(types, mr, nv, full, way)(const dtp_ukr_args_t *u) { \
         types##_body(mr, nv, full, way, u);                                        \
     }
-#define WAYS(types, mr, nv, full) \
-    WAY(types, mr, nv, full, 0) WAY(types, mr, nv, full, 1) WAY(types, mr, nv, full, 2)
-#define LIST(types, mr, nv, full) \
-    { NAME(types, mr, nv, full, 0), NAME(types, mr, nv, full, 1), NAME(types, mr, nv, full, 2) }
-#define DEFINE(types, mr, nv, isa)                                                                     \
-    WAYS(types, mr, nv, 0)                                                                             \
-    WAYS(types, mr, nv, 1)                                                                             \
-    WAY(types, mr, nv, 0, 3)                                                                           \
-    WAY(types, mr, nv, 1, 4)                                                                           \
-    WAY(types, mr, nv, 1, 5)                                                                           \
-    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                                   \
-        static const dtp_ukr_fn_t ways[2][3] = {LIST(types, mr, nv, 0), LIST(types, mr, nv, 1)};       \
-        static const dtp_ukr_fn_t fetched[2] = {NAME(types, mr, nv, 1, 4), NAME(types, mr, nv, 1, 5)}; \
-        const bool full = u->mask == 0xffff;                                                           \
-        const int way = u->bstep != DTP_UKR_PANEL_BYTES ? PLAIN                                        \
-                        : u->pf_mode >= DTP_UKR_PF_PAIR ? AHEAD                                        \
-                                                        : LINE;                                        \
-        if (u->k == 1 && way != PLAIN) NAME(types, mr, nv, 0, 3)(u);                                   \
-        else if (full && way != PLAIN && u->ntap * u->k >= FETCH_STEPS) fetched[way](u);               \
-        else ways[full][way](u);                                                                       \
+#define DEFINE(types, mr, nv, isa)                                                                       \
+    WAY(types, mr, nv, 0, 0)                                                                             \
+    WAY(types, mr, nv, 0, 2)                                                                             \
+    WAY(types, mr, nv, 0, 3)                                                                             \
+    WAY(types, mr, nv, 1, 0)                                                                             \
+    WAY(types, mr, nv, 1, 1)                                                                             \
+    WAY(types, mr, nv, 1, 2)                                                                             \
+    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                                     \
+        const bool full = u->mask == 0xffff;                                                             \
+        if (u->bstep != DTP_UKR_PANEL_BYTES)                                                             \
+            (full ? NAME(types, mr, nv, 1, 2) : NAME(types, mr, nv, 0, 2))(u);                           \
+        else if (u->k == 1) NAME(types, mr, nv, 0, 3)(u);                                                \
+        else if (!full) NAME(types, mr, nv, 0, 0)(u);                                                    \
+        else (u->pf_mode >= DTP_UKR_PF_PAIR ? NAME(types, mr, nv, 1, 1) : NAME(types, mr, nv, 1, 0))(u); \
     }
 DTP_UKR_TILES_AVX512(DEFINE)
 
