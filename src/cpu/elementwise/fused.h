@@ -22,7 +22,8 @@ typedef struct {
 typedef void (*dtp_fused_fn_t)(const dtp_fused_args_t *a);
 
 typedef struct dtp_fused {
-    /* By index (DTP_EW_*), NULL for select; f32 has no entries. */
+    /* By index (DTP_EW_*), NULL for select; f32 has no entries. avx512_bf16 has results of bf16
+     * alone. */
     dtp_fused_fn_t bf16[DTP_EW_NBINARY], f16[DTP_EW_NBINARY], s8[DTP_EW_NBINARY], u8[DTP_EW_NBINARY];
     /* f32: max(0, x0 + x1), max(0, x0 * x1). */
     dtp_fused_fn_t relu[DTP_FUSED_NRELU];

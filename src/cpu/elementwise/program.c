@@ -166,17 +166,13 @@ static bool lies(const dtp_program_t *m, int o, int64_t sx) {
     return m->dt[o] == m->arithmetic && (sx == 0 || sx == 1);
 }
 
-static const dtp_fused_set_t *fused_table(unsigned isa) {
-#if DTP_X64
-    if (isa & DTP_ISA_AVX512) return isa & DTP_ISA_AVX512_BF16 ? &dtp_fused__avx512_bf16 : &dtp_fused__avx512;
-    if (isa & DTP_ISA_AVX2) return &dtp_fused__avx2;
-#endif
-    (void)isa;
-    return NULL;
+/* dt: of the result. */
+static const dtp_fused_set_t *fused_table(unsigned isa, dnnl_tp_data_type_t dt) {
+    return dt == dnnl_tp_bf16 ? DTP_BY_ISA_BF16(isa, &dtp_fused, NULL) : DTP_BY_ISA(isa, &dtp_fused, NULL);
 }
 
 dtp_fused_fn_t dtp_program_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg) {
-    const dtp_fused_set_t *f = fused_table(isa);
+    const dtp_fused_set_t *f = fused_table(isa, dt);
     const int i = dtp_ew_binary(alg);
     if (!f || i < 0) return NULL;
     switch (dt) {
@@ -203,7 +199,7 @@ static bool is_binary(const dtp_program_t *m, int i, dnnl_tp_alg_kind_t alg, int
 /* Columns that are multiplied by one row and added to another, with a relu or without. */
 static dtp_fused_fn_t find_affine(dtp_program_t *m, const dtp_box_t *box, int nboxes) {
     enum { X = 1, SCALE, SHIFT, ALL };
-    const dtp_fused_set_t *f = fused_table(m->isa);
+    const dtp_fused_set_t *f = fused_table(m->isa, m->dt[0]);
     const bool relu = m->nsteps == 3 && is_relu(&m->step[2]);
     if (!f || m->arithmetic != dnnl_tp_f32 || m->nops != ALL || m->nsteps != 2 + relu ||
         !is_binary(m, 0, dnnl_tp_binary_mul, X, SCALE) ||
@@ -224,7 +220,7 @@ static dtp_fused_fn_t find_affine(dtp_program_t *m, const dtp_box_t *box, int nb
 /* Images of three planes of f32 that become pixels of bf16. */
 static dtp_fused_fn_t find_colours(const dtp_program_t *m, const dtp_box_t *box, int nboxes) {
     enum { COLOURS = 3 };
-    const dtp_fused_set_t *f = fused_table(m->isa);
+    const dtp_fused_set_t *f = fused_table(m->isa, m->dt[0]);
     if (!f || m->nops != 2 || m->nsteps != 0 || m->dt[0] != dnnl_tp_bf16 || m->dt[1] != dnnl_tp_f32)
         return NULL;
     for (int i = 0; i < nboxes; ++i) {
@@ -249,7 +245,7 @@ static dtp_fused_fn_t find_fused(const dtp_program_t *m) {
         if (sx[0] != 1 || sx[1] < 0 || sx[1] > 1 || sx[2] < 0 || sx[2] > 1 || sx[1] + sx[2] == 0) return NULL;
     }
     if (m->nsteps == 1) return dtp_program_fused(m->isa, m->dt[0], s[0].alg);
-    const dtp_fused_set_t *f = fused_table(m->isa);
+    const dtp_fused_set_t *f = fused_table(m->isa, m->dt[0]);
     if (!f || m->nsteps != 2 || m->dt[0] != dnnl_tp_f32) return NULL;
     if (!is_relu(&s[1])) return NULL;
     return s[0].alg == dnnl_tp_binary_add ? f->relu[0] : s[0].alg == dnnl_tp_binary_mul ? f->relu[1] : NULL;
