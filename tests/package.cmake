@@ -27,6 +27,8 @@ set_tests_properties(mutants_apply PROPERTIES LABELS quick TIMEOUT ${quick_timeo
 if(NOT DNNL_TP_SANITIZE)
   add_executable(package_mapped ${package_dir}/mapped.c)
   target_link_libraries(package_mapped PRIVATE dnnl_tp::shared dnnl_tp_build_flags)
+  target_compile_definitions(package_mapped PRIVATE WITH_CUDA=$<BOOL:${DNNL_TP_WITH_CUDA}>
+    RELEASE=$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>)
   add_test(NAME package_mapped COMMAND package_mapped)
   set_tests_properties(package_mapped PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endif()
