@@ -39,7 +39,7 @@ static dnnl_tp_onnx_session_t open_session(const bytes_t *m, int max_calls) {
 }
 
 typedef struct {
-    float z[PLACES], r[PLACES];
+    float z[2 * PLACES], r[PLACES];
     int64_t p[2 * PLACES];
     dnnl_tp_tensor_info_t info[3];
     int asked, without; /* rooms that were asked for; no room for this one, -1: for all */
@@ -96,6 +96,75 @@ static void test_sizes(void **state) {
         if (max_calls > 1) assert_in_range(stats.compilations, 4, 4 + 1 + 6 + 12 + PLACES + 4);
         dnnl_tp_onnx_session_destroy(s);
     }
+}
+
+/* y = ConstantOfShape(the second row of NonZero(x)), x {2, n}: a part for each set of elements. */
+static void by_elements(bytes_t *m) {
+    static const int64_t some[] = {-1}, one[] = {1}, row = 1;
+    bytes_t g = {.n = 0};
+    put_node(&g, "NonZero", "", "x", NULL, "p");
+    put_node(&g, "Gather", "", "p", "row", "r");
+    put_node(&g, "Reshape", "", "r", "flat", "s");
+    put_node(&g, "ConstantOfShape", "", "s", NULL, "y");
+    put_raw(&g, "row", INT64, 0, NULL, &row, sizeof row);
+    put_raw(&g, "flat", INT64, 1, one, &(int64_t){-1}, sizeof(int64_t));
+    put_value(&g, G_INPUT, "x", FLOAT, 2, two_by_n);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, some);
+    m->n = 0;
+    put_model(m, &g, 8, 17);
+}
+
+static void test_elements(void **state) {
+    (void)state;
+    static bytes_t m;
+    results_t r = {.without = -1};
+    by_elements(&m);
+    dnnl_tp_onnx_session_t s = open_session(&m, 100);
+    for (int round = 0; round < 2; ++round)
+        for (int64_t at = 0; at < 5; ++at) {
+            const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {2, 5}, .data_type = dnnl_tp_f32};
+            float x[10] = {0};
+            const dnnl_tp_onnx_arg_t arg = {&shape, x};
+            x[at + round * 5] = 3.f;
+            r.asked = 0;
+            CHECK_OK(dnnl_tp_onnx_session_run(s, 1, &arg, room, &r, NULL));
+            assert_int_equal(r.info[0].ndims, 1);
+            assert_int_equal(r.info[0].dims[0], at);
+        }
+    dnnl_tp_onnx_session_destroy(s);
+}
+
+/* Boxes that share half of the larger one, which is the limit, stay; those that share more go, the later one first. */
+static void test_suppression(void **state) {
+    (void)state;
+    static const int64_t boxes[] = {1, 4, 4}, scores[] = {1, 1, 4}, none[] = {0}, places[] = {-1, 3},
+                         most = 9;
+    static const float limit = .5f, box[16] = {0, 0, 1, 1, 0, 0, 1, .5f, 1, 1, .1f, 0, 0, 0, 0, 0},
+                       score[4] = {.9f, .9f, .8f, .7f};
+    static const char *const inputs[] = {"b", "s", "most", "limit"};
+    static bytes_t m;
+    bytes_t g = {.n = 0}, n = {.n = 0};
+    results_t r = {.without = -1};
+    for (int i = 0; i < 4; ++i) put_text(&n, N_INPUT, inputs[i]);
+    put_text(&n, N_OUTPUT, "y");
+    put_text(&n, N_OP, "NonMaxSuppression");
+    put_message(&g, G_NODE, &n);
+    put_raw(&g, "most", INT64, 0, none, &most, sizeof most);
+    put_raw(&g, "limit", FLOAT, 0, none, &limit, sizeof limit);
+    put_value(&g, G_INPUT, "b", FLOAT, 3, boxes);
+    put_value(&g, G_INPUT, "s", FLOAT, 3, scores);
+    put_value(&g, G_OUTPUT, "y", INT64, 2, places);
+    put_model(&m, &g, 8, 17);
+    dnnl_tp_onnx_session_t s = open_session(&m, 0);
+    const dnnl_tp_tensor_info_t b = {.ndims = 3, .dims = {1, 4, 4}, .data_type = dnnl_tp_f32},
+                                c = {.ndims = 3, .dims = {1, 1, 4}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_arg_t args[] = {{&b, box}, {&c, score}};
+    int64_t y[12];
+    CHECK_OK(dnnl_tp_onnx_session_run(s, 2, args, room, &r, NULL));
+    memcpy(y, r.z, sizeof y); /* what comes first is the room of output 0 */
+    assert_int_equal(r.info[0].dims[0], 3);
+    for (int i = 0; i < 3; ++i) assert_int_equal(y[3 * i + 2], i == 2 ? 3 : i);
+    dnnl_tp_onnx_session_destroy(s);
 }
 
 static void test_refusals(void **state) {
@@ -189,8 +258,10 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_refusals),      cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_suppression),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_whole),         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
