@@ -311,7 +311,8 @@ DTP_UKR_TILES_AVX512(DEFINE)
 
 /* k-steps of a tall block. Four rows to a pointer: so many row pointers would not fit the general
  * registers. LDA: the distance of the rows where it is known, and one pointer serves them all. With
- * two column panels the lines at `next` are fetched meanwhile. */
+ * two column panels, or long rows, the lines at `next` are fetched meanwhile. */
+enum { LONG_ROW = DTP_UKR_PANEL_BYTES, BLOCKS_AHEAD = 3 };
 INLINE void tall_steps(const int MR, const int NV, const int LDA, __m512 *c, const char **a, int64_t lda,
                        const char *b, int64_t bs, int64_t k, const char *next) {
     const int64_t lda3 = 3 * lda;
@@ -320,6 +321,7 @@ INLINE void tall_steps(const int MR, const int NV, const int LDA, __m512 *c, con
         __m512 bv[DTP_UKR_TALL_PANELS];
         UNROLL for (int j = 0; j < NV; j++) bv[j] = _mm512_loadu_ps((const float *)(b + j * bs));
         UNROLL for (int j = 0; NV > 1 && j < NV; j++) fetch_l2(next + j * bs);
+        if (LDA >= LONG_ROW) fetch_l1(next);
         UNROLL for (int i = 0; i < MR; i++) {
             const char *row = a[LDA ? 0 : i / 4];
             k_row(NV, c + i * NV, LDA ? row + i * LDA : i % 4 == 3 ? row + lda3 : row + i % 4 * lda, bv);
@@ -347,7 +349,8 @@ INLINE void tall_body(const int MR, const int NV, const int LDA, const dtp_ukr_a
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const char *b = u->b + t->b, *a[DTP_UKR_TALL_ROWS / 4];
             UNROLL for (int g = 0; g < (MR + 3) / 4; g++) a[g] = rows + 4 * g * u->lda + t->a;
-            tall_steps(MR, NV, LDA, c, a, u->lda, b, u->bs, first, b + ahead * DTP_UKR_PANEL_BYTES);
+            tall_steps(MR, NV, LDA, c, a, u->lda, b, u->bs, first,
+                       LDA ? rows + BLOCKS_AHEAD * MR * LDA : b + ahead * DTP_UKR_PANEL_BYTES);
             b += first * DTP_UKR_PANEL_BYTES;
             if (NV > 1) tall_steps(MR, NV, LDA, c, a, u->lda, b, u->bs, ahead, u->pf);
         }
