@@ -342,6 +342,8 @@ for name, change in bad.items():
 case("refused_two_bases", "TreeEnsembleClassifier", {"x": corners}, ("l", "p"), refuses=True, base_values=[.5, .25],
      classlabels_int64s=[0, 1], **kw)
 
+case("refused_params", "SVMRegressor", {"x": normal(2, 2)}, refuses=True, kernel_type="RBF", kernel_params=[.5], n_supports=1, rho=[0.],
+     support_vectors=[1., 2.], coefficients=[1.])
 case("refused_far", "TreeEnsemble", {"x": corners}, version=5, refuses=True, tree_roots=[0], n_targets=1, nodes_featureids=[0],
      nodes_truenodeids=[2**63 - 1], nodes_trueleafs=[1], nodes_falsenodeids=[0], nodes_falseleafs=[1], leaf_targetids=[0],
      nodes_splits=numpy_helper.from_array(np.zeros(1, "f4")), leaf_weights=numpy_helper.from_array(np.zeros(1, "f4")),

@@ -83,7 +83,7 @@ static machine_t machine_of(cv_t *cv, int64_t vectors) {
     m.at = dtp_cv_attr_floats(cv, "support_vectors", &n);
     if (!cv->status && (k > SIGMOID || (nparams > 0 && nparams != PARAMS)))
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its kernel is not known, or has not three parameters");
-    for (int i = 0; i < PARAMS && nparams > 0; ++i) m.params[i] = (double)params[i];
+    for (int i = 0; i < PARAMS && nparams == PARAMS; ++i) m.params[i] = (double)params[i];
     if (vectors <= 0) m.kernel = LINEAR;
     else if (!cv->status && (n <= 0 || n % vectors))
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its %lld support vectors have %lld numbers",
