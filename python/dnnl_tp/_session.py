@@ -246,7 +246,7 @@ class Session(_Here):
         _native.call("onnx_query", self._model.value, c.byref(info))
         self.inputs = self._ports("onnx_input", info.inputs)
         self.outputs = self._ports("onnx_output", info.outputs)
-        fixed = _fix(self.inputs, self.outputs, {} if dims is None else dims, self._dims_are_there)
+        fixed = self._fixed = _fix(self.inputs, self.outputs, {} if dims is None else dims, self._dims_are_there)
         self.opset, self.ir_version, self.producer = info.opset, info.ir_version, info.producer.decode(errors="replace")
         self._graph_name = info.name.decode(errors="replace")
         self._name = repr(os.fspath(cast(Path, model))) if is_file else f"{len(cast(bytes, model))} bytes"
@@ -274,7 +274,10 @@ class Session(_Here):
         needed = [p for p in self.inputs if not p.has_default]
         if all(p.shape is not None and not p.determines_shapes and all(isinstance(n, int) for n in p.shape)
                for p in needed):
-            self._door.prepare({p.name: np.empty(cast(Tuple[int, ...], p.shape), p.carried) for p in needed})
+            try:
+                self._door.prepare({p.name: np.empty(cast(Tuple[int, ...], p.shape), p.carried) for p in needed})
+            except Unimplemented:
+                pass  # it may run in parts, which the first run finds out
 
     def __repr__(self) -> str:
         ports = (", ".join(f"{p.name}: {p._text()}" for p in ports) for ports in (self.inputs, self.outputs))
@@ -387,6 +390,11 @@ class Session(_Here):
     def _fetch_in_parts(self, feeds: Mapping[str, Any], order: Optional[Tuple[int, ...]], given: Optional[Tuple[Any, ...]],
                         deadline: int, cancel: Optional[CancelToken]) -> Any:
         """As _fetch, for models that have results whose sizes depend on their elements."""
+        for name, sizes in self._fixed.items():
+            for axis, size in sizes.items() if name in feeds else ():
+                if feeds[name].shape[axis:axis + 1] != (size,):
+                    raise InvalidArgument(f"input '{name}': the size of axis {axis} is not {size}, to which dims fixed it",
+                                          2)
         token = CancelToken() if cancel is None else cancel
         with self._open(), token._run() as address:
             def work() -> List[Any]:
@@ -406,7 +414,7 @@ class Session(_Here):
             return [made[i] for i in order]
         return {p.name: a for p, a in zip(self.outputs, made)}
 
-    def _fetch_whole(self, feeds: Mapping[str, Any], order: Optional[Tuple[int, ...]], given: Optional[Tuple[Any, ...]],
+    def _fetch_whole(self, feeds: Dict[str, Any], order: Optional[Tuple[int, ...]], given: Optional[Tuple[Any, ...]],
                      deadline: int, cancel: Optional[CancelToken]) -> Any:
         fetch = self._door.fetch
         if cancel is None:

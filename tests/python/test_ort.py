@@ -307,6 +307,19 @@ class Programs(unittest.TestCase):
             self.assertEqual(r, results[0])
         self.assertIn(results[0][1][0], ("no", "é"))
 
+    def test_sizes_by_elements(self):
+        """A model that runs in parts."""
+        def program(ort):
+            s = ort.InferenceSession(models.positive())
+            b = s.io_binding()
+            b.bind_cpu_input("x", X)
+            b.bind_output("p")
+            s.run_with_iobinding(b)
+            return s.run(["p", "z"], {"x": X}), s.run(None, {"x": -X}), s.run(["z"], {"x": X}, ort.RunOptions()), \
+                b.copy_outputs_to_cpu()
+
+        self.same(program)
+
     def test_async(self):
         def program(ort):
             s = ort.InferenceSession(two())

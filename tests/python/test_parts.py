@@ -25,6 +25,16 @@ class Parts(unittest.TestCase):
                     self.check(x, s.run({"x": x}))
                 self.assertGreater(s.stats()["calls"], 2)
 
+    def test_known_sizes(self):
+        """Sizes of the inputs are known when the session is made, those of the results are not."""
+        x = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
+        self.assertEqual(dnnl_tp.check(models.positive(), dims={"n": 3}), [])
+        s = dnnl_tp.Session(models.positive(), dims={"n": 3})
+        self.check(x, s.run({"x": x}))
+        self.check(-x, s.run({"x": -x}))
+        with self.assertRaisesRegex(ValueError, "the size of axis 1 is not 3"):
+            s.run({"x": x[:, :2]})
+
     def test_arguments(self):
         s = dnnl_tp.Session(models.positive())
         x = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 import numpy as np
 
-from .._native import Cancelled, InvalidArgument
+from .._native import Cancelled, InvalidArgument, Unimplemented
 from .._session import Array, Model, Pool, Port, Session
 from .._threads import Future
 from ._options import RunOptions, SessionOptions, get_available_providers
@@ -213,8 +213,11 @@ class InferenceSession:
             run_options: Optional[RunOptions] = None) -> List[Any]:
         """A list of arrays, one for each output that is asked for; None or []: all outputs of the model."""
         order = self._order(output_names) if output_names else self._all
-        if run_options is None:
-            results = self._run(input_feed, order)  # type: ignore[arg-type]
+        if run_options is None and not self._session._in_parts:
+            try:
+                results = self._run(input_feed, order)  # type: ignore[arg-type]
+            except Unimplemented:
+                results = None  # _fetch may find parts that run
             if results is not None:
                 return self._mapped(order, results) if self._maps else results
         return self._mapped(order, self._fetch(order, input_feed, run_options))
