@@ -84,11 +84,7 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
                      UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, isa));
-    if (isa & DTP_ISA_AVX512_BF16 || dt != bf16)
-        p->row = dt == bf16 ? DTP_BY_ISA_BF16(isa, dtp_dw_row, dtp_dw_row__portable)
-                            : DTP_BY_ISA(isa, dtp_dw_row, dtp_dw_row__portable);
-    else /* AVX-512 without instructions for bf16 leaves it to AVX2 */
-        p->row = DTP_BY_ISA(isa & ~(unsigned)DTP_ISA_AVX512, dtp_dw_row, dtp_dw_row__portable);
+    p->row = DTP_BY_ISA(isa, dtp_dw_row, dtp_dw_row__portable);
     p->crowded = isa & DTP_ISA_AVX512 ? PLACES_BYTES : PLACES_BYTES / 2;
     spatial(p->src_x, &d->src, 2);
     spatial(p->dst_x, &d->dst, 2);

@@ -32,7 +32,6 @@ typedef struct {
     float lo, hi;
 } dtp_dw_row_t;
 
-void dtp_dw_row__avx512_bf16(const dtp_dw_row_t *a);
 void dtp_dw_row__avx512(const dtp_dw_row_t *a);
 void dtp_dw_row__avx2(const dtp_dw_row_t *a);
 void dtp_dw_row__portable(const dtp_dw_row_t *a);
