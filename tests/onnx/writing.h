@@ -26,7 +26,7 @@ enum {
     T_LOCATION = 14
 };
 enum { A_NAME = 1, A_TENSOR = 5, A_GRAPH = 6, A_TYPE = 20 };
-enum { FLOAT = 1, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9, FLOAT16 = 10, INT4 = 22 };
+enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9, FLOAT16 = 10, INT4 = 22 };
 
 /* Shapes, and data of them. */
 extern const int64_t four[1], two_by_n[2];
