@@ -197,12 +197,19 @@ static bool is_cut(import_t *im, const scope_t *s, const node_proto_t *n) {
     return true;
 }
 
+/* Does the next part get the tensor by this name without the graph's help? A node may pass a tensor on under another name. */
+static bool is_at_hand(const import_t *im, const val_t *v, const char *name) {
+    bool found = v->data || (v->input && is(v->input, name));
+    for (int i = 0; i < im->part->ngiven && !found; ++i) found = is(im->part->given[i].name, name);
+    return found;
+}
+
 /* An output of the part, if a node of it made the tensor. */
 static dnnl_tp_status_t keep_live(import_t *im, const char *name, dtp_onnx_names_t *met, int room[2]) {
     dtp_part_t *part = im->part;
     static char yes;
     val_t *v = *text(name) ? dtp_onnx_names_get(&im->main->names, name) : NULL;
-    if (!v || v->data || v->input || v->is_given || dtp_onnx_names_get(met, name)) return dnnl_tp_success;
+    if (!v || is_at_hand(im, v, name) || dtp_onnx_names_get(met, name)) return dnnl_tp_success;
     if (v->stored)
         return dtp_onnx_fail(dnnl_tp_unimplemented, "the tensor '%s' is %s, which only conversions read",
                              name, v->stored);

@@ -106,8 +106,11 @@ static dnnl_tp_status_t compute(run_t *run, const dtp_part_t *part) {
                .nin = (int)n->n_input,
                .nout = (int)n->n_output};
     im.memory = run->request.memory;
-    for (size_t i = 0; i < n->n_input && i < MOST_IN; ++i)
+    for (size_t i = 0; i < n->n_input && i < MOST_IN; ++i) {
         if (input_of(run, part, i, &room[i])) in[i] = &room[i];
+        else if (part->in[i].name)
+            return dtp_onnx_fail(dnnl_tp_unimplemented, "the tensor '%s' must be known", part->in[i].name);
+    }
     dtp_onnx_by_data_run(&cv, in, out);
     run->request.memory = im.memory;
     for (int i = 0; i < cv.nout && i < MOST_OUT && !cv.status; ++i) {

@@ -167,6 +167,32 @@ static void test_suppression(void **state) {
     dnnl_tp_onnx_session_destroy(s);
 }
 
+/* Nodes pass an input, and what an earlier part made, on under other names. */
+static void test_names(void **state) {
+    (void)state;
+    static const int64_t some[] = {2, -1};
+    static bytes_t m;
+    bytes_t g = {.n = 0};
+    results_t r = {.without = -1};
+    put_node(&g, "Identity", "", "x", NULL, "x2");
+    put_node(&g, "NonZero", "", "x2", NULL, "p");
+    put_node(&g, "Identity", "", "p", NULL, "p2");
+    put_node(&g, "NonZero", "", "p2", NULL, "q");
+    put_node(&g, "Identity", "", "p2", NULL, "p3");
+    put_value(&g, G_INPUT, "x", FLOAT, 2, two_by_n);
+    put_value(&g, G_OUTPUT, "q", INT64, 2, some);
+    put_value(&g, G_OUTPUT, "p3", INT64, 2, some);
+    put_value(&g, G_OUTPUT, "x2", FLOAT, 2, two_by_n);
+    put_model(&m, &g, 8, 17);
+    dnnl_tp_onnx_session_t s = open_session(&m, 0);
+    CHECK_OK(run(s, 3, 63, &r));
+    assert_int_equal(r.info[1].dims[1], 6);
+    assert_int_equal(r.info[0].dims[1], 7); /* of rows 0 0 0 1 1 1 and columns 0 1 2 0 1 2 */
+    for (int i = 0; i < 6; ++i)
+        assert_true(r.r[i] == (float)(i + 1) && r.p[i] == i / 3 && r.p[6 + i] == i % 3);
+    dnnl_tp_onnx_session_destroy(s);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     static bytes_t m;
@@ -258,10 +284,10 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_suppression),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_whole),         cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_suppression), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_threads),     cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

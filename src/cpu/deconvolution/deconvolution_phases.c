@@ -154,7 +154,8 @@ static bool is_wide(const dtp_deconvolution_desc_t *d, const dtp_pd_t *pd) {
     const int64_t oc = d->dst.dims[1];
     const bool fills = oc % DTP_UKR_PANEL == 0,
                fits = win.kernel == win.stride && win.stride > 1 && win.step == 1;
-    if (fills || !fits || dtp_conv_grouped(d) || d->padding_r[last] || win.in != win.out * win.stride)
+    if (fills || !fits || dtp_conv_grouped(d) || win.pad || d->padding_r[last] ||
+        win.in != win.out * win.stride)
         return false;
     if (d->dst.strides[1] != 1 || d->dst.strides[w] != oc) return false;
     for (int i = 0; pd->attr && i < pd->attr->post_ops->len; ++i)

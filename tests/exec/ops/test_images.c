@@ -137,6 +137,16 @@ static const windows_t spreads[] = {
     {1, {7}, {4}, {4}, NOT, NOT, NOT, NULL, NULL},
     {3, {2, 3, 4}, {2, 3, 2}, {2, 1, 2}, NOT, {0, 1, 0}, {0, 1, 0}, NULL, NULL},
     {2, {1, 1}, {3, 3}, {2, 2}, NOT, {1, 1}, {1, 1}, NULL, NULL},
+    {2,
+     {5, 4},
+     {2, 2},
+     {2, 2},
+     NOT,
+     {1, 1},
+     NOT,
+     NULL,
+     NULL}, /* with an element more: twice as long as src */
+    {2, {3, 6}, {2, 3}, {2, 3}, NOT, NOT, NOT, "same_lower", NULL},
 };
 enum { NSPREADS = (int)(sizeof spreads / sizeof *spreads) };
 

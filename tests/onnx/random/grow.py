@@ -611,7 +611,7 @@ class Grower:
             keep = self.r.random(int(a.size) if flat else s[axis]) < .6
             mark = self.node("Greater", [self.held(self.data(keep.shape, np.float32, True)), self.fixed(0, np.float32)])
             mark and self.node("Compress", [v, mark[0]], **({} if flat else {"axis": axis}))
-        elif way == 2 and n and not np.isnan(a.astype(np.float64)).any():
+        elif way == 2 and n and a.size and not np.isnan(a.astype(np.float64)).any():
             at = {"sorted": int(self.r.integers(0, 2))} | ({"axis": int(self.r.integers(n))} if self.r.random() < .5 else {})
             self.node("Unique", [v], self.pick([1, 4]), **at)
         elif way == 3 and a.dtype == np.float32 and n and a.size % 4 == 0 and 0 < a.size <= 200 and np.isfinite(a).all():
