@@ -23,6 +23,7 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 _CPU = 1
 _FLOAT16, _BFLOAT16 = 10, 16
 _FOREVER = 1e9  # seconds
+_LONG = .05  # seconds; after so long a run Ctrl-C is expected to work
 _MAX_THREADS, _MAX_CALLS, _MAX_SIZE = 256, 2**31 - 1, 2**63 - 1
 _fpmath_modes = {"strict": 0, "bf16": 1, "f16": 2, "any": 3, "tf32": 4}
 _types: Dict[int, Any] = {3: np.dtype(np.float32), 4: np.dtype(np.int32), 5: np.dtype(np.int8), 6: np.dtype(np.uint8),
@@ -271,6 +272,7 @@ class Session(_Here):
         session.give()  # to the door
         self._closed = False
         self._lock, self._part_runs = threading.Lock(), 0  # runs in parts, which the door does not count
+        self._parts_take_long = True  # or it is not known yet: another thread runs them while the main thread waits
         needed = [p for p in self.inputs if not p.has_default]
         if all(p.shape is not None and not p.determines_shapes and all(isinstance(n, int) for n in p.shape)
                for p in needed):
@@ -399,8 +401,9 @@ class Session(_Here):
         with self._open(), token._run() as address:
             def work() -> List[Any]:
                 return _parts.run(self._address, self.inputs, self.outputs, _types, feeds, deadline, address)
-            is_main = threading.current_thread() is threading.main_thread()
-            made = cast(List[Any], interruptible(work, token)) if is_main else work()
+            is_main, begin = threading.current_thread() is threading.main_thread(), time.monotonic()
+            made = cast(List[Any], interruptible(work, token)) if is_main and self._parts_take_long else work()
+            self._parts_take_long = time.monotonic() - begin > _LONG
         made = [a if p.dtype in (None, a.dtype) else a.astype(p.dtype) for p, a in zip(self.outputs, made)]
         for i, a in enumerate(given or ()):
             if a is None:
