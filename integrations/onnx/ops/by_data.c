@@ -223,9 +223,20 @@ static double overlap(const box_t *a, const box_t *b) {
     return area(a) > 0 && area(b) > 0 && common > 0 ? common / (area(a) + area(b) - common) : 0;
 }
 
-static int order_of_scores(const void *of, int64_t i, int64_t k) {
-    const float *score = of;
-    return score[i] > score[k] ? -1 : score[i] < score[k];
+/* Is the first position better: of a higher score, or the earlier of equal ones? */
+static bool is_better(const float *score, int64_t i, int64_t k) {
+    return score[i] > score[k] || (score[i] == score[k] && i < k);
+}
+
+/* Moves heap[at] down to its place; each element is better than the two behind it. */
+static void sift(int64_t *heap, int64_t n, int64_t at, const float *score) {
+    for (int64_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && is_better(score, heap[child + 1], heap[child])) ++child;
+        if (!is_better(score, heap[child], heap[at])) return;
+        const int64_t swapped = heap[at];
+        heap[at] = heap[child];
+        heap[child] = swapped;
+    }
 }
 
 static void non_max_suppression(cv_t *cv, const dtp_given_t *const *in, dtp_given_t *out) {
@@ -242,7 +253,7 @@ static void non_max_suppression(cv_t *cv, const dtp_given_t *const *in, dtp_give
     const int64_t n = b->dims[1], lists = cv->status ? 0 : s->dims[0] * s->dims[1];
     const int64_t most = in[MOST] ? *(const int64_t *)in[MOST]->data : 0;
     const double limit = in[OVERLAP] ? (double)*(const float *)in[OVERLAP]->data : 0;
-    int64_t *ids = counted(cv, cv->status ? 0 : n), *room = counted(cv, cv->status ? 0 : n),
+    int64_t *heap = counted(cv, cv->status ? 0 : n),
             *kept = dtp_cv_alloc(cv, (size_t)(most > 0 ? lists * n : 0) * sizeof *kept),
             *count = counted(cv, lists), all = 0;
     box_t *boxes = dtp_cv_alloc(cv, (size_t)n * sizeof *boxes);
@@ -254,15 +265,18 @@ static void non_max_suppression(cv_t *cv, const dtp_given_t *const *in, dtp_give
         count[l] = 0;
         if (most <= 0) continue;
         for (int64_t i = 0; i < n; ++i)
-            if (!in[SCORE] || score[i] > *(const float *)in[SCORE]->data) ids[left++] = i;
-        sort(ids, room, left, order_of_scores, score);
-        for (int64_t i = 0; i < left && count[l] < most; ++i) {
-            const box_t mine_of = box_of(box + ids[i] * SIDES, by_center);
+            if (!in[SCORE] || score[i] > *(const float *)in[SCORE]->data) heap[left++] = i;
+        for (int64_t i = left / 2; i-- > 0;) sift(heap, left, i, score);
+        while (left > 0 && count[l] < most) {
+            const int64_t best = heap[0];
+            heap[0] = heap[--left];
+            sift(heap, left, 0, score);
+            const box_t its = box_of(box + best * SIDES, by_center);
             bool hides = false;
-            for (int64_t k = 0; k < count[l] && !hides; ++k) hides = overlap(&boxes[k], &mine_of) > limit;
+            for (int64_t k = 0; k < count[l] && !hides; ++k) hides = overlap(&boxes[k], &its) > limit;
             if (hides) continue;
-            boxes[count[l]] = mine_of;
-            mine[count[l]++] = ids[i];
+            boxes[count[l]] = its;
+            mine[count[l]++] = best;
         }
         all += count[l];
     }
