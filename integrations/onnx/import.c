@@ -188,6 +188,7 @@ static bool is_cut(import_t *im, const scope_t *s, const node_proto_t *n) {
     const row_t *row = row_of(im, s, n, &part->since);
     if (!row) return false;
     const bool by_data = dtp_onnx_is_by_data(row);
+    if (by_data && !dtp_onnx_by_data_fits(row, n)) return false;
     const unsigned of = !by_data ? row->params : is(row->op, "Compress") ? 1u << KEEPS : ~0u;
     const unsigned needs = unknown_inputs(s, n, of);
     if (!needs) return false;

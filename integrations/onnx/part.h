@@ -48,10 +48,15 @@ typedef struct dtp_part {
 dnnl_tp_status_t dtp_onnx_part_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,
                                       const dnnl_tp_onnx_graph_opts_t *opts, dtp_part_t *part);
 
+/* Most inputs and results of a node of by_data.c. */
+enum { DTP_BY_DATA_IN = 5, DTP_BY_DATA_OUT = 4 };
+
 /* ---- ops/by_data.c ---------------------------------------------------------------------------------------- */
 
 /* Whether only the elements of its inputs tell the sizes of the node's results. */
 bool dtp_onnx_is_by_data(const row_t *row);
+/* Whether such a node has the inputs and results that its operator has; else its converter refuses it. */
+bool dtp_onnx_by_data_fits(const row_t *row, const node_proto_t *node);
 /* The results of such a node; in: its inputs with their elements, NULL: absent. The new elements lie in
  * the memory of the import. */
 void dtp_onnx_by_data_run(cv_t *cv, const dtp_given_t *const *in, dtp_given_t *out);

@@ -91,11 +91,10 @@ static bool input_of(run_t *run, const dtp_part_t *part, size_t i, dtp_given_t *
 
 /* The results of the node at the end of a part. */
 static dnnl_tp_status_t compute(run_t *run, const dtp_part_t *part) {
-    enum { MOST_IN = 5, MOST_OUT = 4 };
     const node_proto_t *n = part->cut;
     const model_proto_t *p = run->session->model->proto;
-    dtp_given_t room[MOST_IN] = {{0}}, out[MOST_OUT] = {{0}};
-    const dtp_given_t *in[MOST_IN] = {NULL};
+    dtp_given_t room[DTP_BY_DATA_IN] = {{0}}, out[DTP_BY_DATA_OUT] = {{0}};
+    const dtp_given_t *in[DTP_BY_DATA_IN] = {NULL};
     const scope_t scope = {.nimports = p->n_opset_import, .imports = p->opset_import};
     import_t im = {.model = run->session->model, .nodes_left = 1, .bytes_left = SIZE_MAX};
     cv_t cv = {.im = &im,
@@ -106,14 +105,14 @@ static dnnl_tp_status_t compute(run_t *run, const dtp_part_t *part) {
                .nin = (int)n->n_input,
                .nout = (int)n->n_output};
     im.memory = run->request.memory;
-    for (size_t i = 0; i < n->n_input && i < MOST_IN; ++i) {
+    for (size_t i = 0; i < n->n_input && i < DTP_BY_DATA_IN; ++i) {
         if (input_of(run, part, i, &room[i])) in[i] = &room[i];
         else if (part->in[i].name)
             return dtp_onnx_fail(dnnl_tp_unimplemented, "the tensor '%s' must be known", part->in[i].name);
     }
     dtp_onnx_by_data_run(&cv, in, out);
     run->request.memory = im.memory;
-    for (int i = 0; i < cv.nout && i < MOST_OUT && !cv.status; ++i) {
+    for (int i = 0; i < cv.nout && i < DTP_BY_DATA_OUT && !cv.status; ++i) {
         if (!*n->output[i]) continue;
         out[i].name = n->output[i];
         cv.status = give(run, &out[i]);
@@ -140,7 +139,8 @@ static dnnl_tp_status_t make_known(run_t *run, const dtp_part_t *part) {
 /* The call for the last part, or for the whole model. */
 static dnnl_tp_status_t reach_last(run_t *run, call_t **last) {
     request_t *r = &run->request;
-    for (;;) {
+    /* Each part ends at a node, once for what it needs and once for what it makes. */
+    for (size_t left = 2 * run->session->model->proto->graph->n_node + 1; left-- > 0;) {
         call_t *c;
         r->key_bytes = 0;
         DTP_ONNX_TRY(dtp_session_call(run->session, r, &c));
@@ -154,6 +154,7 @@ static dnnl_tp_status_t reach_last(run_t *run, call_t **last) {
         (void)dnnl_tp_onnx_call_destroy(c);
         if (status) return status;
     }
+    return dtp_onnx_fail(dnnl_tp_runtime_error, "the parts of the model do not end");
 }
 
 static dnnl_tp_status_t run_last(run_t *run, call_t *c, dnnl_tp_onnx_room_fn_t *room, void *ctx) {

@@ -193,6 +193,44 @@ static void test_names(void **state) {
     dnnl_tp_onnx_session_destroy(s);
 }
 
+/* Nodes that are wrong are refused, and do not end a part again and again. */
+static void test_wrong_nodes(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *in[2], *out[2];
+    } nodes[] = {{"NonZero", {"", "r"}, {"z", NULL}},
+                 {"NonZero", {"r", NULL}, {"z", "more"}},
+                 {"NonZero", {"r", "r"}, {"z", NULL}},
+                 {"Compress", {"r", "r"}, {"z", NULL}},
+                 {"Compress", {"", "r"}, {"z", NULL}},
+                 {"NonMaxSuppression", {"r", NULL}, {"z", NULL}},
+                 {"NonMaxSuppression", {"r", "r"}, {"z", NULL}},
+                 {"NonZero", {"r", NULL}, {NULL, NULL}},
+                 {"NonZero", {"r", NULL}, {"", NULL}}};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; ++i) {
+        static bytes_t m;
+        static const int64_t some[] = {-1};
+        bytes_t g = {.n = 0}, n = {.n = 0};
+        results_t r = {.without = -1};
+        put_node(&g, "Relu", "", "x", NULL, "r");
+        for (int k = 0; k < 2; ++k) {
+            if (nodes[i].in[k]) put_text(&n, N_INPUT, nodes[i].in[k]);
+            if (nodes[i].out[k]) put_text(&n, N_OUTPUT, nodes[i].out[k]);
+        }
+        put_text(&n, N_OP, nodes[i].op);
+        put_message(&g, G_NODE, &n);
+        put_value(&g, G_INPUT, "x", FLOAT, 2, two_by_n);
+        put_value(&g, G_OUTPUT, "z", i < 3 ? INT64 : FLOAT, 1, some);
+        m.n = 0;
+        put_model(&m, &g, 8, 17);
+        dnnl_tp_onnx_session_t s = open_session(&m, 0);
+        const dnnl_tp_status_t status = run(s, 3, 21, &r);
+        print_message("%s %zu: %s\n", nodes[i].op, i, dnnl_tp_last_error());
+        assert_true(status != dnnl_tp_success && status != dnnl_tp_runtime_error);
+        dnnl_tp_onnx_session_destroy(s);
+    }
+}
+
 static void test_refusals(void **state) {
     (void)state;
     static bytes_t m;
@@ -284,10 +322,11 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_suppression), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_threads),     cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_suppression),   cmocka_unit_test(test_names),
+        cmocka_unit_test(test_wrong_nodes),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_whole),         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,16 @@
 
 bool dtp_onnx_is_by_data(const row_t *row) { return row->convert == dtp_onnx_by_data; }
 
+bool dtp_onnx_by_data_fits(const row_t *row, const node_proto_t *node) {
+    const size_t most = row->kind == DTP_BY_DATA_UNIQUE ? DTP_BY_DATA_OUT : 1;
+    bool fits = node->n_input >= (size_t)row->min_in && node->n_input <= (size_t)row->max_in &&
+                node->n_output <= most,
+         is_wanted = false;
+    for (int i = 0; fits && i < row->min_in; ++i) fits = node->input[i] && *node->input[i];
+    for (size_t i = 0; i < node->n_output; ++i) is_wanted |= *node->output[i] != 0;
+    return fits && is_wanted;
+}
+
 static const char *bytes_at(const dtp_given_t *x, int64_t i) {
     return (const char *)x->data + (size_t)i * dtp_onnx_type_size(x->info.data_type);
 }
@@ -87,6 +97,9 @@ static void compress(cv_t *cv, const dtp_given_t *const *in, dtp_given_t *out) {
     const slices_t s = slices_of(cv, in[0]);
     const int64_t most = dtp_onnx_elems(&in[1]->info);
     const uint8_t *keep = in[1]->data;
+    if (in[1]->info.ndims != 1 || in[1]->info.data_type != dnnl_tp_boolean)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its condition is no list of booleans");
+    if (cv->status) return;
     int64_t *ids = dtp_cv_alloc(cv, (size_t)s.n * sizeof *ids), n = 0;
     for (int64_t i = 0; ids && i < s.n && i < most; ++i)
         if (keep[i]) ids[n++] = i;
@@ -301,9 +314,8 @@ void dtp_onnx_by_data_run(cv_t *cv, const dtp_given_t *const *in, dtp_given_t *o
 }
 
 void dtp_onnx_by_data(cv_t *cv) {
-    enum { MOST_IN = 5, MOST_OUT = 4 };
-    dtp_given_t room[MOST_IN], out[MOST_OUT] = {{0}};
-    const dtp_given_t *in[MOST_IN] = {NULL};
+    dtp_given_t room[DTP_BY_DATA_IN], out[DTP_BY_DATA_OUT] = {{0}};
+    const dtp_given_t *in[DTP_BY_DATA_IN] = {NULL};
     if (cv->row->kind == DTP_BY_DATA_COMPRESS && cv->in[1]->data) {
         dtp_cv_compress(cv); /* known positions of any tensor */
         return;
@@ -320,7 +332,7 @@ void dtp_onnx_by_data(cv_t *cv) {
         in[i] = &room[i];
     }
     if (!cv->status) dtp_onnx_by_data_run(cv, in, out);
-    for (int i = 0; i < cv->nout && i < MOST_OUT && !cv->status; ++i)
+    for (int i = 0; i < cv->nout && i < DTP_BY_DATA_OUT && !cv->status; ++i)
         if (out[i].data)
             dtp_cv_set(
                 cv, i,

@@ -45,43 +45,49 @@ static int by_rank(const void *a, const void *b) {
     return (i < j) != last ? -1 : 1;
 }
 
+/* The k best of the lines along the middle of three dimensions, in the order that the flags above ask for. */
+static void check_lines(dnnl_tp_data_type_t type, const int64_t *dims, int64_t k, const double *values,
+                        int threads) {
+    static double copy[MOST];
+    static int64_t rank[MOST];
+    const int64_t n = dims[1], axis = k % 2 ? 1 : -2;
+    const uint8_t small = smallest, late = last, worst = nan_worst;
+    const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
+                                      {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &k},
+                                      {dnnl_tp_op_attr_smallest, dnnl_tp_op_attr_bool, 1, &small},
+                                      {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late},
+                                      {dnnl_tp_op_attr_nan_worst, dnnl_tp_op_attr_bool, 1, &worst}};
+    const test_tensor_t in = {type, 3, {dims[0], n, dims[2]}, &x};
+    CHECK_OK(test_one_op(dnnl_tp_op_top_k, 5, attr, 1, &in, got, sizeof got, threads));
+    for (int64_t o = 0; o < dims[0]; ++o)
+        for (int64_t c = 0; c < dims[2]; ++c) {
+            for (int64_t i = 0; i < n; ++i) {
+                copy[i] = values[(o * n + i) * dims[2] + c];
+                rank[i] = i;
+            }
+            line = copy;
+            qsort(rank, (size_t)n, sizeof *rank, by_rank);
+            for (int64_t i = 0; i < k; ++i) assert_int_equal(got[(o * k + i) * dims[2] + c], rank[i]);
+        }
+}
+
 static void test_all(void **state) {
     (void)state;
     static const dnnl_tp_data_type_t types[] = {dnnl_tp_f32, dnnl_tp_f64, dnnl_tp_s64,
                                                 dnnl_tp_s32, dnnl_tp_s8,  dnnl_tp_u8};
     static const int64_t shapes[][3] = {{3, 50, 1}, {2, 17, 130}, {1, 1, 5}, {5, 64, 3}},
                          ks[] = {1, 2, 7, 50, 64};
-    static double values[MOST], copy[MOST];
-    static int64_t rank[MOST];
+    static double values[MOST];
     for (size_t t = 0; t < sizeof types / sizeof *types; ++t)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
             for (size_t w = 0; w < 8 * sizeof ks / sizeof *ks; ++w) {
-                const int64_t *dims = shapes[s], n = dims[1], k = ks[w / 8], axis = -2;
+                const int64_t *dims = shapes[s], n = dims[1], k = ks[w / 8];
                 if (k > n) continue;
                 smallest = w & 1;
                 last = w & 2;
                 nan_worst = w & 4;
                 fill(types[t], (int)(dims[0] * n * dims[2]), values);
-                const uint8_t small = smallest, late = last, worst = nan_worst;
-                const dnnl_tp_op_attr_t attr[] = {
-                    {dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
-                    {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &k},
-                    {dnnl_tp_op_attr_smallest, dnnl_tp_op_attr_bool, 1, &small},
-                    {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late},
-                    {dnnl_tp_op_attr_nan_worst, dnnl_tp_op_attr_bool, 1, &worst}};
-                const test_tensor_t in = {types[t], 3, {dims[0], n, dims[2]}, &x};
-                CHECK_OK(test_one_op(dnnl_tp_op_top_k, 5, attr, 1, &in, got, sizeof got, w % 3 ? 1 : 3));
-                for (int64_t o = 0; o < dims[0]; ++o)
-                    for (int64_t c = 0; c < dims[2]; ++c) {
-                        for (int64_t i = 0; i < n; ++i) {
-                            copy[i] = values[(o * n + i) * dims[2] + c];
-                            rank[i] = i;
-                        }
-                        line = copy;
-                        qsort(rank, (size_t)n, sizeof *rank, by_rank);
-                        for (int64_t i = 0; i < k; ++i)
-                            assert_int_equal(got[(o * k + i) * dims[2] + c], rank[i]);
-                    }
+                check_lines(types[t], dims, k, values, w % 3 ? 1 : 3);
             }
 }
 
@@ -93,13 +99,12 @@ static void test_long_lines(void **state) {
     static const int64_t shapes[][3] = {{2, LENGTH, 1}, {1, 2100, 9}, {1, 1025, 17}, {3, 1030, 1}},
                          ks[] = {1, 5, 16, 17, 300, 1020, 1025, 2100};
     static const float few[] = {0.f, -0.f, INFINITY, -INFINITY, NAN, -NAN, 1e-45f, -1e-45f};
-    static double values[MOST], copy[MOST];
-    static int64_t rank[MOST];
+    static double values[MOST];
     int number = 0;
     for (int filling = 0; filling < FILLINGS; ++filling)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
             for (size_t w = 0; w < sizeof ks / sizeof *ks; ++w, ++number) {
-                const int64_t *dims = shapes[s], n = dims[1], k = ks[w], axis = 1;
+                const int64_t *dims = shapes[s], n = dims[1], k = ks[w];
                 if (k > n) continue;
                 smallest = number & 1;
                 last = number >> 1 & 1;
@@ -112,26 +117,7 @@ static void test_long_lines(void **state) {
                     const float of[] = {any, 1.5f, (float)i, -(float)i, few[bits % 8], NAN};
                     values[i] = (double)(x.f32[i] = of[filling]);
                 }
-                const uint8_t small = smallest, late = last, worst = nan_worst;
-                const dnnl_tp_op_attr_t attr[] = {
-                    {dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
-                    {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &k},
-                    {dnnl_tp_op_attr_smallest, dnnl_tp_op_attr_bool, 1, &small},
-                    {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late},
-                    {dnnl_tp_op_attr_nan_worst, dnnl_tp_op_attr_bool, 1, &worst}};
-                const test_tensor_t in = {dnnl_tp_f32, 3, {dims[0], n, dims[2]}, &x};
-                CHECK_OK(test_one_op(dnnl_tp_op_top_k, 5, attr, 1, &in, got, sizeof got, number % 2 ? 1 : 3));
-                for (int64_t o = 0; o < dims[0]; ++o)
-                    for (int64_t c = 0; c < dims[2]; ++c) {
-                        for (int64_t i = 0; i < n; ++i) {
-                            copy[i] = values[(o * n + i) * dims[2] + c];
-                            rank[i] = i;
-                        }
-                        line = copy;
-                        qsort(rank, (size_t)n, sizeof *rank, by_rank);
-                        for (int64_t i = 0; i < k; ++i)
-                            assert_int_equal(got[(o * k + i) * dims[2] + c], rank[i]);
-                    }
+                check_lines(dnnl_tp_f32, dims, k, values, number % 2 ? 1 : 3);
             }
 }
 
