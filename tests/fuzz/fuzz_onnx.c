@@ -1,13 +1,14 @@
 /* Fuzzer of the ONNX importer: any bytes are refused with one line, or become a graph that can be destroyed. Small graphs are
- * compiled, too. External data may come from one file of one folder. */
+ * compiled, too; models in parts run. External data may come from one file of one folder. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "onnx/dnnl_tp_onnx.h"
+#include "onnx/dnnl_tp_onnx_session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,14 +43,77 @@ static bool is_small(const dnnl_tp_onnx_port_t *port) {
     return n <= MOST;
 }
 
-static void compile(dnnl_tp_graph_t graph) {
+static dnnl_tp_engine_t the_engine(void) {
     static dnnl_tp_engine_t engine;
     if (!engine && dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0)) abort();
+    return engine;
+}
+
+static void compile(dnnl_tp_graph_t graph) {
     dnnl_tp_executable_t exe;
     const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .memory_budget = 1 << 20};
-    const dnnl_tp_status_t status = dnnl_tp_executable_compile(&exe, graph, engine, 0, NULL, &opts);
+    const dnnl_tp_status_t status = dnnl_tp_executable_compile(&exe, graph, the_engine(), 0, NULL, &opts);
     check_text(status);
     if (!status) dnnl_tp_executable_destroy(exe);
+}
+
+/* ---- Runs in parts ----------------------------------------------------------------------------------------- */
+
+enum {
+    FEW_INPUTS = 4,
+    ELEMENTS = 512,
+    ROOM = 1 << 20,
+    NODES_IN_PARTS = 200,
+    OPEN_SIZE = 3,
+    LIMIT_NS = 20000000
+};
+static double elements[FEW_INPUTS][ELEMENTS], rooms[ROOM / sizeof(double)];
+
+static void *room(void *ctx, int index, const dnnl_tp_tensor_info_t *info) {
+    double n = (double)sizeof(double);
+    for (int d = 0; d < info->ndims; ++d) n *= (double)info->dims[d];
+    (void)ctx, (void)index;
+    return n <= ROOM ? rooms : NULL;
+}
+
+/* A model of few small inputs whose sizes only a run knows: it ends, well or with one line. */
+static void run_in_parts(dnnl_tp_onnx_model_t model, int n) {
+    const dnnl_tp_onnx_session_opts_t opts = {.struct_size = sizeof opts,
+                                              .memory_budget = ROOM,
+                                              .max_nodes = NODES_IN_PARTS,
+                                              .max_bytes = ROOM / 16};
+    dnnl_tp_tensor_info_t info[FEW_INPUTS];
+    dnnl_tp_onnx_arg_t args[FEW_INPUTS] = {{0}};
+    dnnl_tp_onnx_session_t session;
+    dnnl_tp_onnx_call_t call;
+    for (int i = 0; i < n; ++i) {
+        dnnl_tp_onnx_port_t port;
+        double all = 1;
+        if (dnnl_tp_onnx_input(model, i, &port) || port.info.ndims < 0) return;
+        info[i] = port.info;
+        for (int d = 0; d < info[i].ndims; ++d) {
+            if (info[i].dims[d] < 0) info[i].dims[d] = OPEN_SIZE;
+            all *= (double)info[i].dims[d];
+        }
+        if (all > ELEMENTS) return;
+        memset(elements[i], 0, sizeof elements[i]);
+        for (int k = 0; k < ELEMENTS; ++k)
+            if (info[i].data_type == dnnl_tp_f32) ((float *)elements[i])[k] = (float)(k % 3);
+            else if (info[i].data_type != dnnl_tp_f64) ((uint8_t *)elements[i])[8 * k] = k % 3 != 0;
+        args[i] = (dnnl_tp_onnx_arg_t){&info[i], elements[i]};
+    }
+    if (dnnl_tp_onnx_session_create(&session, model, the_engine(), &opts)) abort();
+    const dnnl_tp_status_t status = dnnl_tp_onnx_session_get_call(&call, session, n, args);
+    if (!status) (void)dnnl_tp_onnx_call_destroy(call);
+    if (status && strstr(dnnl_tp_last_error(), "only a run knows")) {
+        struct timespec now;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        const dnnl_tp_run_opts_t limit = {.struct_size = sizeof limit,
+                                          .max_depth = FEW_INPUTS,
+                                          .deadline_ns = now.tv_sec * 1000000000L + now.tv_nsec + LIMIT_NS};
+        check_text(dnnl_tp_onnx_session_run(session, n, args, room, NULL, &limit));
+    }
+    (void)dnnl_tp_onnx_session_destroy(session);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -85,6 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (graph && small) compile(graph);
         dnnl_tp_graph_destroy(graph);
     }
+    if (small && info.inputs <= FEW_INPUTS) run_in_parts(model, info.inputs);
     dnnl_tp_onnx_close(model);
     return 0;
 }

@@ -263,10 +263,11 @@ static void non_max_suppression(cv_t *cv, const dtp_given_t *const *in, dtp_give
         if (in[i] && (dtp_onnx_elems(&in[i]->info) != 1 ||
                       in[i]->info.data_type != (i == MOST ? dnnl_tp_s64 : dnnl_tp_f32)))
             dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its input %d is not one number", i);
-    const int64_t n = b->dims[1], lists = cv->status ? 0 : s->dims[0] * s->dims[1];
+    if (cv->status) return;
+    const int64_t n = b->dims[1], lists = s->dims[0] * s->dims[1];
     const int64_t most = in[MOST] ? *(const int64_t *)in[MOST]->data : 0;
     const double limit = in[OVERLAP] ? (double)*(const float *)in[OVERLAP]->data : 0;
-    int64_t *heap = counted(cv, cv->status ? 0 : n),
+    int64_t *heap = counted(cv, n),
             *kept = dtp_cv_alloc(cv, (size_t)(most > 0 ? lists * n : 0) * sizeof *kept),
             *count = counted(cv, lists), all = 0;
     box_t *boxes = dtp_cv_alloc(cv, (size_t)n * sizeof *boxes);

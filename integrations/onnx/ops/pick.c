@@ -150,7 +150,7 @@ void dtp_onnx_reverse_sequence(cv_t *cv) {
     val_t *x = cv->in[0], *lens = dtp_cv_typed(cv, cv->in[1], dnnl_tp_s64);
     const int64_t batch = dtp_cv_int(cv, "batch_axis", 1), time = dtp_cv_int(cv, "time_axis", 0);
     const int nd = x->info.ndims;
-    if (nd < 2 || batch < 0 || time < 0 || batch + time != 1)
+    if (nd < 2 || batch < 0 || batch > 1 || time != 1 - batch)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its axes are %lld and %lld of %d", (long long)batch,
                     (long long)time, nd);
     if (cv->status) return;

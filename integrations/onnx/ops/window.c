@@ -222,9 +222,9 @@ static void split_pads(cv_t *cv, window_t *w, int d, int64_t more, int64_t wante
         const int64_t in = dtp_cv_dim(cv, cv->in[0], SPACE + d);
         if (wanted < 0 || wanted > limit || in > limit)
             dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'output_shape' is out of range");
+        if (cv->status) return;
         all += s * in - wanted;
     }
-    if (cv->status) return;
     const int64_t half = all > 0 ? all / 2 : 0;
     w->begin[d] = all <= 0 ? 0 : !strcmp(w->auto_pad, "same_upper") ? half : all - half;
     w->end[d] = all - w->begin[d];
