@@ -81,9 +81,23 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
   set_tests_properties(onnx_collected PROPERTIES LABELS full TIMEOUT 900 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
   add_test(NAME onnx_open_collected COMMAND onnx_open ${CMAKE_CURRENT_BINARY_DIR}/onnx_collected) # what the one before wrote
   set_tests_properties(onnx_open_collected PROPERTIES LABELS full TIMEOUT 900 SKIP_RETURN_CODE 77 DEPENDS onnx_collected)
+  set(lists)
+  foreach(kind IN ITEMS node simple pytorch-converted pytorch-operator)
+    list(APPEND lists ${onnx_data}/${kind}=${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_${kind}.txt)
+  endforeach()
+  list(APPEND lists ${CMAKE_CURRENT_BINARY_DIR}/onnx_collected=${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_collected.txt)
+  list(JOIN lists "," lists)
+  add_test(NAME onnx_between COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/between.py
+    $<TARGET_FILE:onnx_nodes> ${CMAKE_CURRENT_BINARY_DIR}/onnx_between ${lists})
+  set_tests_properties(onnx_between PROPERTIES LABELS full TIMEOUT 900 SKIP_REGULAR_EXPRESSION "SKIPPED: " DEPENDS onnx_collected
+    ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
   # With the package that python_package installed; seeds that go on with each commit.
   add_test(NAME onnx_random COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python
     ${CMAKE_CURRENT_SOURCE_DIR}/onnx/random/random_graphs.py turn 500 --isas ,AVX2)
   set_tests_properties(onnx_random PROPERTIES LABELS full TIMEOUT 600 SKIP_REGULAR_EXPRESSION "SKIPPED: " DEPENDS python_package
+    ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PACKAGE=${CMAKE_CURRENT_BINARY_DIR}/python/venv/lib/python3*/site-packages")
+  add_test(NAME onnx_random_open COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python
+    ${CMAKE_CURRENT_SOURCE_DIR}/onnx/random/random_graphs.py turn 500 --open --isas ,AVX2)
+  set_tests_properties(onnx_random_open PROPERTIES LABELS full TIMEOUT 600 SKIP_REGULAR_EXPRESSION "SKIPPED: " DEPENDS python_package
     ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PACKAGE=${CMAKE_CURRENT_BINARY_DIR}/python/venv/lib/python3*/site-packages")
 endif()

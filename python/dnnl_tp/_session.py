@@ -369,8 +369,8 @@ class Session(_Here):
         except Unimplemented as refused:
             try:
                 result = self._fetch_in_parts(feeds, order, given, deadline, cancel)
-            except Unimplemented:
-                raise refused from None
+            except Unimplemented as later:
+                raise later if "only a run knows" in str(refused) else refused from None
             self._in_parts = True
             return result
 

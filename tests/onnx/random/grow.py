@@ -51,6 +51,7 @@ KEEPS = {"Identity", "Abs", "Neg", "Relu", "Reshape", "Transpose", "Concat", "Sl
 
 class Grower:
     """Makes one graph of a seed."""
+    nsets = 1
 
     def __init__(self, seed):
         self.r = np.random.default_rng(seed)
@@ -600,6 +601,8 @@ class Grower:
     def op_by_data(self, v, a, s, n):
         """Results whose sizes the elements decide: the package runs such a model in parts."""
         way = self.r.integers(0, 4)
+        if way in (0, 2) and v not in self.exact:  # a rounding decides
+            return
         if way == 0 and n:
             places = self.node("NonZero", [v])
             if places and self.r.random() < .5:
@@ -726,8 +729,18 @@ class Grower:
             body = self.body(nodes, [(x, t), (i, t)], [(y, t), (off, t)])
             self.node("Scan", [first, v], 2, body=body, num_scan_inputs=1)
 
+    def at(self, k, number):
+        """The value by this name in a set of inputs. A graph of closed sizes has one set."""
+        return self.values[k]
+
+    def opened(self, inputs):
+        """What the model says of the sizes of its inputs, by name."""
+        if self.r.random() >= .3:
+            return {}
+        return {k: [self.pick([q, None, f"{k}_{d}"]) for d, q in enumerate(a.shape)] for k, a in inputs.items()}
+
     def graph(self):
-        """The model, its inputs and the right values of its outputs; None: nothing came of the seed."""
+        """The model, and pairs of its inputs and the right values of its outputs; None: nothing came of the seed."""
         self.start()
         for _ in range(int(self.r.integers(3, 14))):
             self.grow()
@@ -738,10 +751,10 @@ class Grower:
         used = {k for node in self.nodes for k in node.input} | {
             k for node in self.nodes for a in node.attribute if a.HasField("g") for m in a.g.node for k in m.input}
         inputs = {k: a for k, a in self.inputs.items() if k in used or k.startswith("x")}
-        opens = {}
-        if self.r.random() < .3:  # open sizes, with names, or without
-            for k, a in inputs.items():
-                opens[k] = [self.pick([q, None, f"{k}_{d}"]) for d, q in enumerate(a.shape)]
         model = proto(self.nodes, inputs, {o: self.values[o] for o in outs},
-                      {k: a for k, a in self.constants.items() if k in used}, opens, self.opset)
-        return model, inputs, {o: self.values[o] for o in outs}
+                      {k: a for k, a in self.constants.items() if k in used}, self.opened(inputs), self.opset)
+        return model, self.sets(inputs, outs)
+
+    def sets(self, inputs, outputs):
+        """For each set of inputs the values by these names, as a pair."""
+        return [({k: self.at(k, i) for k in inputs}, {k: self.at(k, i) for k in outputs}) for i in range(self.nsets)]

@@ -3,6 +3,7 @@
     random_graphs.py run FIRST LAST [--isas A,B]    the graphs of the seeds FIRST..LAST-1, on instruction sets
     random_graphs.py turn COUNT [--isas A,B]        COUNT graphs that no commit before had: seeds by the number of commits
     random_graphs.py reduce SEED [--keep FOLDER]    the smallest part of one graph that still fails; keeps it as a model
+    ... --open                                      graphs of open sizes; each runs with several sets of sizes in one session
 
 A graph grows node by node. Each node is run alone by ONNX Runtime without optimisations, so that its value is known, and
 a node that ONNX Runtime refuses is left out. The package then runs the whole graph. A value that differs is wrong
@@ -28,6 +29,7 @@ try:
     from onnx import helper, numpy_helper
     import dnnl_tp
     from grow import TYPES, Grower, judge, proto
+    from grow_open import OpenGrower
 except ImportError as missing:
     print(f"SKIPPED: {missing}")
     sys.exit(0)
@@ -86,23 +88,42 @@ def ours(model, feeds, threads):
         return session.run(feeds)
 
 
-def failures(model, feeds, right, exact):
-    """Texts of what is wrong by both judges; and why it was refused."""
-    found, others = [], None
-    for threads in THREADS:
+def refused_only_open(model, sets):
+    """Whether all sets run where the model says their sizes."""
+    try:
+        for feeds, _ in sets:
+            fixed = onnx.ModelProto()
+            fixed.CopyFrom(model)
+            for i in fixed.graph.input:
+                i.CopyFrom(helper.make_tensor_value_info(i.name, TYPES[feeds[i.name].dtype], feeds[i.name].shape))
+            ours(fixed, feeds, 1)
+    except dnnl_tp.Error:
+        return False
+    return True
+
+
+def failures(model, sets, exact):
+    """Texts of what is wrong by both judges; and why it was refused. Several sets: one session runs all, and the first again."""
+    found, others = [], {}
+    for threads in THREADS if len(sets) == 1 else THREADS[::2]:
         try:
-            got = ours(model, feeds, threads)
+            with dnnl_tp.Session(model.SerializeToString(), threads=threads) as session:
+                got = [session.run(feeds) for feeds, _ in (sets if len(sets) == 1 else [*sets, sets[0]])]
         except Exception as error:
             if isinstance(error, dnnl_tp.Unimplemented):
+                if len(sets) > 1 and refused_only_open(model, sets):
+                    found.append(f"refused with open sizes only: {error}")
                 return found, str(error)
             found.append(f"{threads} threads: {type(error).__name__}: {error}")
             continue
-        for k, value in right.items():
-            text = differs(got[k], value, k in exact)
-            if text and others is None:
-                others = [second(model, feeds, wide) for wide in (None, np.float32, np.float64)]
-            if text and all(k not in v or differs(got[k], v[k].astype(value.dtype), k in exact) for v in others):
-                found.append(f"{threads} threads: output {k} ({maker(model, k)}): {text}")
+        for i, values in enumerate(got):
+            feeds, right = sets[i % len(sets)]
+            for k, value in right.items():
+                text = differs(values[k], value, k in exact)
+                if text and i not in others:
+                    others[i] = [second(model, feeds, wide) for wide in (None, np.float32, np.float64)]
+                if text and all(k not in v or differs(values[k], v[k].astype(value.dtype), k in exact) for v in others[i]):
+                    found.append(f"{threads} threads, set {i}: output {k} ({maker(model, k)}): {text}")
     return found, ""
 
 
@@ -133,42 +154,45 @@ def in_child(function, limit):
     return pickle.loads(data)
 
 
-def one(seed):
+def one(kind, seed):
     """(seed, failures, refusal, operators); None: no graph."""
-    grower = Grower(seed)
+    grower = kind(seed)
     with np.errstate(all="ignore"):
         made = grower.graph()
     if made is None:
         return None
-    model, feeds, right = made
-    found, refused = failures(model, feeds, right, grower.exact)
+    found, refused = failures(*made, grower.exact)
     return seed, found, refused, [n.op_type for n in grower.nodes]
 
 
-def reduced(seed):
+def reduced(kind, seed):
     """The least model that still fails, from the graph of a seed: nodes are replaced by inputs that hold their values."""
-    grower = Grower(seed)
+    grower = kind(seed)
     with np.errstate(all="ignore"):
         made = grower.graph()
-    model, feeds, right = made
-    nodes, outs = list(grower.nodes), list(right)
+    model, sets = made
+    nodes, outs = list(grower.nodes), list(sets[0][1])
     constants = dict(grower.constants)
     opens = {i.name: [d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in i.type.tensor_type.shape.dim]
              for i in model.graph.input}
+
+    def sizes(k):
+        """Of an input that was a value: open where they differ."""
+        return [s[0] if len(set(s)) == 1 else None for s in zip(*(grower.at(k, i).shape for i in range(grower.nsets)))]
 
     def build(nodes, outs):
         made = {o for n in nodes for o in n.output}
         used = {k for n in nodes for k in n.input} | {
             k for n in nodes for a in n.attribute if a.HasField("g") for m in a.g.node for k in m.input}
         fed = {k: grower.values[k] for k in sorted(used) if k in grower.values and k not in made and k not in constants}
-        return (proto(nodes, fed, {o: grower.values[o] for o in outs},
-                      {k: a for k, a in constants.items() if k in used}, opens, grower.opset), fed, {o: grower.values[o] for o in outs})
+        said = opens | {k: sizes(k) for k in fed if k not in opens and grower.nsets > 1}
+        return proto(nodes, fed, {o: grower.values[o] for o in outs},
+                     {k: a for k, a in constants.items() if k in used}, said, grower.opset), grower.sets(fed, outs)
 
     def fails(nodes, outs):
         if not nodes or not outs:
             return False
-        model, fed, right = build(nodes, outs)
-        found = in_child(lambda: failures(model, fed, right, grower.exact)[0], 60)
+        found = in_child(lambda: failures(*build(nodes, outs), grower.exact)[0], 60)
         return bool(found)
 
     again = True
@@ -231,7 +255,9 @@ def main():
     parser.add_argument("last", type=int, nargs="?")
     parser.add_argument("--isas", default="", help="values of DNNL_TP_MAX_CPU_ISA; empty: all")
     parser.add_argument("--keep", help="a folder for the reduced model")
+    parser.add_argument("--open", action="store_true", help="graphs of open sizes")
     args = parser.parse_args()
+    kind = OpenGrower if args.open else Grower
     isas = args.isas.split(",")
     if args.what == "turn":
         here = os.path.dirname(os.path.abspath(__file__))
@@ -239,20 +265,21 @@ def main():
         args.first, args.last = (int(count or 0) * args.first + k * args.first for k in (0, 1))
         print(f"seeds {args.first} to {args.last - 1}")
     if args.what == "reduce":
-        model, feeds, right, exact = reduced(args.first)
+        model, sets, exact = reduced(kind, args.first)
         for node in model.graph.node:
             print(node.op_type, list(node.input), list(node.output),
                   {a.name: helper.get_attribute_value(a) for a in node.attribute})
-        for k, a in [*feeds.items(), *((t.name, numpy_helper.to_array(t)) for t in model.graph.initializer)]:
+        for k, a in [*(x for s in sets for x in s[0].items()),
+                     *((t.name, numpy_helper.to_array(t)) for t in model.graph.initializer)]:
             print(f"  {k}: {a.dtype}{a.shape} {a.reshape(-1)[:6]}")
-        print(in_child(lambda: failures(model, feeds, right, exact)[0], 60))
+        print(in_child(lambda: failures(model, sets, exact)[0], 60))
         if args.keep:
             onnx.save(model, os.path.join(args.keep, f"reduced{args.first}.onnx"))
         return 0
     # The library reads the variable once in a process: a run of several instruction sets starts itself for each of them.
     if len(isas) > 1:
-        codes = [subprocess.call([sys.executable, __file__, "run", str(args.first), str(args.last), "--isas", isa])
-                 for isa in isas]
+        same = [str(args.first), str(args.last)] + ["--open"] * args.open
+        codes = [subprocess.call([sys.executable, __file__, "run", *same, "--isas", isa]) for isa in isas]
         return max(codes)
     if isas[0]:
         os.environ["DNNL_TP_MAX_CPU_ISA"] = isas[0]
@@ -265,9 +292,9 @@ def main():
     size = 25
     for first in range(args.first, args.last, size):
         seeds = range(first, min(first + size, args.last))
-        results = in_child(lambda: [one(seed) for seed in seeds], 300)
+        results = in_child(lambda: [one(kind, seed) for seed in seeds], 300)
         if isinstance(results, str):  # which graph was it?
-            results = [in_child(lambda: one(seed), 60) or None for seed in seeds]
+            results = [in_child(lambda: one(kind, seed), 60) or None for seed in seeds]
         for seed, result in zip(seeds, results):
             if isinstance(result, str):
                 died += 1
