@@ -255,8 +255,6 @@ static void refusals(void **state) {
     (void)state;
     int n;
     const place_t *at = places(&n);
-    dnnl_tp_engine_kind_t kind;
-    CHECK_OK(dnnl_tp_engine_get_kind(at[0].engine, &kind));
     static const struct {
         int alg;
         dnnl_tp_data_type_t x, y, z;
@@ -295,8 +293,7 @@ static void refusals(void **state) {
             dnnl_tp_softmax_forward_primitive_desc_create(&pd, at[0].engine, dnnl_tp_forward_inference,
                                                           dnnl_tp_softmax_accurate, &md, &md, 1, NULL),
             dnnl_tp_unimplemented);
-        /* Only the CPU multiplies matrices of numbers that f32 does not hold. */
-        const bool has_products = kind == dnnl_tp_cpu && types[t] != dnnl_tp_boolean;
+        const bool has_products = types[t] != dnnl_tp_boolean;
         CHECK_STATUS(dnnl_tp_matmul_primitive_desc_create(&pd, at[0].engine, &md, &md, NULL, &md, NULL),
                      has_products ? dnnl_tp_success : dnnl_tp_unimplemented);
         if (has_products) CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));

@@ -71,4 +71,4 @@ IMPL(matmul_mma, "cuda:mma", DTP_IMPL_ROWS);
 IMPL(matmul_simt, "cuda:simt", DTP_IMPL_ROWS);
 IMPL(matmul_any, "cuda:any", DTP_IMPL_ROWS);
 DTP_GPU_LIST(matmul, &dtp_gpu_matmul_cublaslt, &dtp_gpu_matmul_mma, &dtp_gpu_matmul_simt, &dtp_gpu_matmul_any,
-             &dtp_gpu_matmul_runtime);
+             &dtp_gpu_matmul_runtime, &dtp_gpu_matmul_exact);

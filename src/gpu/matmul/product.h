@@ -9,6 +9,9 @@
 #include "gpu/device/post_ops.h"
 #include "gpu/matmul/product_lt.h"
 
+/* Products of f64, s64 and s32. */
+extern const dtp_impl_t dtp_gpu_matmul_exact;
+
 /* Dense indices of the arguments, as matmul and inner product have them. */
 enum { DTP_PRODUCT_SRC, DTP_PRODUCT_WEI, DTP_PRODUCT_BIA, DTP_PRODUCT_DST };
 
