@@ -187,8 +187,9 @@ case("linear_attention_40", [n("LinearAttention", [k for k, _ in arrays], ["y", 
      [scalar("y", T.FLOAT, (b, t, queries * values)), scalar("present", T.FLOAT, (b, heads, keys, values))], opset=27,
      oracle=lambda model, inputs: ReferenceEvaluator(model).run(None, inputs))
 
-# Recurrent operators: unrolled (few steps), a While (many steps, or a number that the model does not know), all against one
-# definition: RNN, GRU and LSTM in each direction, with all inputs and with the fewest, one sequence ended before the others.
+# Recurrent operators: unrolled (few steps), an operator or a While (many steps, or a number that the model does not know), all
+# against one definition: RNN, GRU and LSTM in each direction, with all inputs, one sequence ended before the others; with the fewest;
+# with biases and states, the most that the operators of graphs take.
 batch, size, hidden = 3, 4, 5
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 for op, gates in GATES.items():
@@ -202,15 +203,16 @@ for op, gates in GATES.items():
         for steps, known in ((20, True), (20, False), (70, True), (70, False)):
             x = rng.standard_normal((steps, batch, size)).astype(f32)
             lens = ("lens", np.array([steps, 3, steps - 1], np.int32))
-            for full in (False, True):
-                names = ["x", "w", "r"] + ["b", "lens", "h0", "c0", "p"][:(5 if op == "LSTM" else 3) * full]
+            for full, have in (False, ""), (True, "b lens h0 c0 p"), (True, "b h0 c0"), (True, "h0 c0"):
+                own = dict(more + [lens])
+                names = ["x", "w", "r"] + [k if k in have.split() else "" for k in ("b", "lens", "h0", "c0", "p") if k in own] * full
                 attrs = {"linear_before_reset": 1} if op == "GRU" and full else {"clip": 1.5} if op == "RNN" and full else {}
                 results = ["y", "yh", "yc"][:3 if op == "LSTM" else 2]
                 node = n(op, names, results, hidden_size=hidden, direction=direction, **attrs)
                 # Without full inputs the number of sequences is not known, either.
                 shapes = {} if known else {"x": ["T", batch if full else "B", size]}
-                case(f"{op}_{direction}_{steps}_{'known' if known else 'open'}_{'full' if full else 'few'}", [node],
-                     [("x", x)] + ([lens] + more if full else []),
+                case(f"{op}_{direction}_{steps}_{'known' if known else 'open'}_{have.replace(' ', '_') or 'few'}", [node],
+                     [("x", x)] + [(k, own[k]) for k in names if k in own],
                      [scalar("y", T.FLOAT, (steps if known else "T", d, batch if known or full else "B", hidden))] +
                      [scalar(k, T.FLOAT, (d, batch if known or full else "B", hidden)) for k in results[1:]], weights, shapes=shapes)
 # Only the last state, and the layout with the batch first, which ONNX Runtime does not know: the same with axes exchanged.

@@ -1,5 +1,6 @@
-/* RNN, GRU and LSTM: unrolled where the sequence has few steps, else a While of the graph, whose number of steps a run may
- * tell. Everything that does not depend on the step before is one product for all steps. */
+/* RNN, GRU and LSTM: unrolled where the sequence has few steps. More steps, and as many as a run tells, are an operator of
+ * their own if the cell is a usual one, else a While of the graph. Everything that does not depend on the step before is one
+ * product for all steps. */
 #include "onnx/ops/ops.h"
 #include "onnx/ops/repeat.h"
 
@@ -207,6 +208,45 @@ static val_t *as_while(cv_t *cv, const cell_t *c, int d, bool is_backward, val_t
     return collects ? results[is_lstm ? MEMORY + 1 : MEMORY] : NULL;
 }
 
+/* The cells that have an operator: no peepholes, no lengths, the usual functions. */
+static bool is_usual(const cell_t *c, int d) {
+    static const char *const usual[][FUNCTIONS] = {
+        [GRU] = {"Sigmoid", "Tanh"}, [LSTM] = {"Sigmoid", "Tanh", "Tanh"}};
+    if (c->kind == RNN || c->type != dnnl_tp_f32 || c->clips || c->couples || c->lengths || c->peephole[0])
+        return false;
+    for (int i = 0; i < FUNCTIONS && usual[c->kind][i]; ++i)
+        if (strcasecmp(c->function[d][i], usual[c->kind][i])) return false;
+    return true;
+}
+
+/* Adds r_bias to the bias of x; what a GRU adds behind its reset gate: the last input of the operator, or NULL. */
+static val_t *merge_biases(cv_t *cv, const cell_t *c, val_t **bias) {
+    const int64_t before = H * c->hidden;
+    val_t *r_bias = c->r_bias, *inner = NULL;
+    if (c->is_linear) {
+        val_t *zeros = dtp_cv_fill(cv, c->type, 1, &c->hidden, 0);
+        inner = r_bias ? dtp_cv_part(cv, r_bias, 0, before, c->hidden) : zeros;
+        val_t *rows[] = {r_bias ? dtp_cv_part(cv, r_bias, 0, 0, before) : NULL, zeros};
+        if (r_bias && !cv->status) r_bias = dtp_cv_concat(cv, 0, 2, rows);
+    }
+    if (r_bias && !cv->status) *bias = plus(cv, *bias, r_bias);
+    return inner;
+}
+
+/* As unroll; the biases are merged. */
+static val_t *as_operator(cv_t *cv, const cell_t *c, bool is_backward, val_t *xw, val_t *inner, val_t **h,
+                          val_t **memory) {
+    enum { LAST = 3, RESULTS = 3 };
+    const bool is_lstm = c->kind == LSTM;
+    val_t *out[RESULTS], *last = is_lstm ? *memory : inner, *const in[] = {xw, c->r, *h, last};
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_reverse, dnnl_tp_op_attr_bool, 1, &is_backward};
+    dtp_cv_ops(cv, is_lstm ? dnnl_tp_op_lstm : dnnl_tp_op_gru, LAST + (last != NULL), in, 1, &attr,
+               is_lstm ? RESULTS : RESULTS - 1, out);
+    *h = out[1];
+    if (is_lstm) *memory = out[2];
+    return out[0];
+}
+
 /* The initial state that an input holds, or zeros. */
 static val_t *initial(cv_t *cv, const cell_t *c, int input, int index, bool is_batch_first) {
     static const int64_t perm[] = {1, 0, 2};
@@ -240,6 +280,9 @@ static val_t *sequence(cv_t *cv, cell_t *c, int index, bool is_backward, bool is
         c->inner_bias = c->r_bias ? gate(cv, c, c->r_bias, H) : NULL;
     }
     if (cv->status) return NULL;
+    const bool is_operator = c->loops && is_usual(c, index);
+    val_t *inner = is_operator ? merge_biases(cv, c, &bias) : NULL;
+    if (cv->status) return NULL;
     val_t *xw = plus(cv, dtp_cv_matmul(cv, x, w, true), bias);
     if (c->batch != CV_RUNTIME) c->zeros = dtp_cv_fill(cv, c->type, 2, state, 0);
     else if (!cv->status)
@@ -248,6 +291,7 @@ static val_t *sequence(cv_t *cv, cell_t *c, int index, bool is_backward, bool is
     *h = initial(cv, c, INITIAL_H, index, is_batch_first);
     *memory = c->kind == LSTM ? initial(cv, c, INITIAL_C, index, is_batch_first) : NULL;
     if (cv->status) return NULL;
+    if (is_operator) return as_operator(cv, c, is_backward, xw, inner, h, memory);
     return (c->loops ? as_while : unroll)(cv, c, index, is_backward, xw, h, memory);
 }
 

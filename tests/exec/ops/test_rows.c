@@ -153,6 +153,12 @@ static int dims_of(const dtp_op_row_t *row, int input, dnnl_tp_dims_t dims) {
                           row->cls == &dtp_class_max_pool || row->cls == &dtp_class_avg_pool ||
                           row->cls == &dtp_class_interpolate;
     for (int d = 0; d < 4; ++d) dims[d] = 1;
+    if (row->cls == &dtp_class_lstm || row->cls == &dtp_class_gru) { /* one unit */
+        const int64_t parts = row->cls == &dtp_class_lstm ? 4 : 3;
+        dims[0] = input == 0 ? rows : input == 1 ? parts : 1;
+        dims[2] = parts;
+        return input == 0 ? 3 : 2;
+    }
     if (row->cls == &dtp_class_gather_sum) { /* x {1, rows, cols}, the others {2, 1, rows} */
         dims[0] = input ? 2 : 1;
         dims[1] = input ? 1 : rows;
@@ -200,13 +206,13 @@ static dnnl_tp_status_t add_op(dnnl_tp_graph_t g, const sample_t *s, const dnnl_
                             out);
 }
 
-/* How many results the sample has; two of a kind whose user chooses. */
+/* How many results the sample has; at most three of a kind whose user chooses. */
 static int count_results(sample_t *s) {
     dnnl_tp_graph_t g;
     dnnl_tp_value_t in[MOST], out[MOST];
     CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
     add_inputs(g, s, false, in);
-    for (s->nout = 2; s->nout; --s->nout)
+    for (s->nout = 3; s->nout; --s->nout)
         if (add_op(g, s, in, out) == dnnl_tp_success) break;
     if (!s->nout) fail_msg("%s: %s", s->row->name, dnnl_tp_last_error());
     CHECK_OK(dnnl_tp_graph_destroy(g));

@@ -3,7 +3,6 @@
 #include "exec/ops/ops.h"
 
 DTP_ATTR(exclusive, 0x10003) /**< 1: sums leave out the element itself (bool) */
-DTP_ATTR(reverse, 0x10004)   /**< 1: sums begin at the end (bool) */
 
 typedef struct {
     dtp_op_attrs_t base;
