@@ -255,6 +255,8 @@ static void refusals(void **state) {
     (void)state;
     int n;
     const place_t *at = places(&n);
+    dnnl_tp_engine_kind_t kind;
+    CHECK_OK(dnnl_tp_engine_get_kind(at[0].engine, &kind));
     static const struct {
         int alg;
         dnnl_tp_data_type_t x, y, z;
@@ -289,10 +291,13 @@ static void refusals(void **state) {
         CHECK_STATUS(
             dnnl_tp_sum_primitive_desc_create(&pd, at[0].engine, &md, 2, (float[]){1.f, 1.f}, two, NULL),
             dnnl_tp_unimplemented);
+        /* Only the CPU normalises f64. */
+        const bool has_norms = kind == dnnl_tp_cpu && types[t] == dnnl_tp_f64;
         CHECK_STATUS(
             dnnl_tp_softmax_forward_primitive_desc_create(&pd, at[0].engine, dnnl_tp_forward_inference,
                                                           dnnl_tp_softmax_accurate, &md, &md, 1, NULL),
-            dnnl_tp_unimplemented);
+            has_norms ? dnnl_tp_success : dnnl_tp_unimplemented);
+        if (has_norms) CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
         const bool has_products = types[t] != dnnl_tp_boolean;
         CHECK_STATUS(dnnl_tp_matmul_primitive_desc_create(&pd, at[0].engine, &md, &md, NULL, &md, NULL),
                      has_products ? dnnl_tp_success : dnnl_tp_unimplemented);
@@ -312,7 +317,8 @@ static void refusals(void **state) {
         CHECK_OK(dtp_md_init_strides(&stat, 1, &four, dnnl_tp_f32, NULL));
         CHECK_STATUS(dnnl_tp_layer_normalization_forward_primitive_desc_create(
                          &pd, at[0].engine, dnnl_tp_forward_inference, &md, &md, &stat, 1e-5f, 0, NULL),
-                     dnnl_tp_unimplemented);
+                     has_norms ? dnnl_tp_success : dnnl_tp_unimplemented);
+        if (has_norms) CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
         /* Post-operations read what f32 holds. */
         dnnl_tp_primitive_attr_t attr;
         dnnl_tp_post_ops_t po;
@@ -324,6 +330,13 @@ static void refusals(void **state) {
                      dnnl_tp_unimplemented);
         CHECK_STATUS(dnnl_tp_binary_primitive_desc_create(&pd, at[0].engine, dnnl_tp_binary_add, &f64, &f64,
                                                           &f64, attr),
+                     dnnl_tp_unimplemented);
+        CHECK_STATUS(
+            dnnl_tp_softmax_forward_primitive_desc_create(&pd, at[0].engine, dnnl_tp_forward_inference,
+                                                          dnnl_tp_softmax_accurate, &f64, &f64, 1, attr),
+            dnnl_tp_unimplemented);
+        CHECK_STATUS(dnnl_tp_layer_normalization_forward_primitive_desc_create(
+                         &pd, at[0].engine, dnnl_tp_forward_inference, &f64, &f64, &stat, 1e-5f, 0, attr),
                      dnnl_tp_unimplemented);
         CHECK_OK(dnnl_tp_post_ops_destroy(po));
         CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));

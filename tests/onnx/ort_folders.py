@@ -9,7 +9,8 @@ import onnxruntime as ort
 from onnx import TensorProto as T, helper as h, numpy_helper
 
 f32, i32, i64 = np.float32, np.int32, np.int64
-TYPES = {np.dtype(t): n for t, n in ((f32, T.FLOAT), (np.float64, T.DOUBLE), (i32, T.INT32), (i64, T.INT64), (np.uint8, T.UINT8), (bool, T.BOOL))}
+TYPES = {np.dtype(t): n for t, n in ((f32, T.FLOAT), (np.float64, T.DOUBLE), (i32, T.INT32), (i64, T.INT64), (np.uint8, T.UINT8),
+                                   (np.int8, T.INT8), (bool, T.BOOL))}
 MS = "com.microsoft"
 
 
@@ -60,10 +61,10 @@ class Folders:
             o.CopyFrom(h.make_tensor_value_info(o.name, TYPES[array.dtype], [None] * array.ndim))
         onnx.save(model, os.path.join(folder, "model.onnx"))
 
-    def run(self, nodes_program, open_program, refused, nrefused=0):
+    def run(self, nodes_program, open_program, refused, nrefused=0, tolerances=("--absolute", "2e-5")):
         """The exit status; all sets but nrefused run."""
         print(f"{self.counts} sets of {len(self.names)} models")
-        status = subprocess.run([nodes_program, os.path.join(self.work, "fixed"), refused, "--absolute", "2e-5"]).returncode
+        status = subprocess.run([nodes_program, os.path.join(self.work, "fixed"), refused, *tolerances]).returncode
         for kind, count in self.counts.items():
             count -= nrefused if kind == "fixed" else 0
             status |= subprocess.run([open_program, os.path.join(self.work, kind), f"={count}"]).returncode

@@ -192,23 +192,25 @@ void dtp_onnx_qlinear_matmul(cv_t *cv) {
     dtp_cv_set(cv, 0, cv->status ? NULL : saturated(cv, y, cv->in[Y_ZERO], cv->in[Y_ZERO]->info.data_type));
 }
 
-/* A convolution of integers in s32: over parts of the channels, if there are many. Zero points of weights are by output. */
+/* A convolution of integers in s32: in f32 where that holds all sums, over parts of the channels if there are many; else in
+ * s32. Zero points of weights are by output. */
 static val_t *exact_convolution(cv_t *cv, val_t *x, val_t *x_zero, val_t *w, val_t *w_zero) {
     const int64_t groups = dtp_cv_int(cv, "group", 1);
     if (w->info.ndims < 3 || w->info.ndims != x->info.ndims)
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions, its weights %d", x->info.ndims,
                     w->info.ndims);
-    if (cv->status) return NULL;
-    x = minus(cv, dtp_cv_typed(cv, x, dnnl_tp_f32), along(cv, x, x_zero, (places_t){1, 0}));
-    w = minus(cv, dtp_cv_typed(cv, w, dnnl_tp_f32), along(cv, w, w_zero, (places_t){0, 0}));
-    if (cv->status) return NULL;
     int64_t taps = 1;
     for (int d = 2; d < w->info.ndims && !cv->status; ++d)
         if (__builtin_mul_overflow(taps, dtp_cv_dim(cv, w, d), &taps)) taps = INT64_MAX;
     const int64_t channels = cv->status ? 0 : dtp_cv_dim(cv, w, 1),
                   each = taps > 0 && taps <= TERMS ? TERMS / taps : 0;
-    if (!cv->status && (each < 1 || channels < 1 || (channels > each && groups != 1)))
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its sums are too long to be exact");
+    const bool in_f32 = each > 0 && channels > 0 && (channels <= each || groups == 1);
+    const dnnl_tp_data_type_t type = in_f32 ? dnnl_tp_f32 : dnnl_tp_s32;
+    if (cv->status) return NULL;
+    x = minus(cv, dtp_cv_typed(cv, x, type), along(cv, x, x_zero, (places_t){1, 0}));
+    w = minus(cv, dtp_cv_typed(cv, w, type), along(cv, w, w_zero, (places_t){0, 0}));
+    if (cv->status) return NULL;
+    if (!in_f32) return dtp_cv_convolution(cv, 2, (val_t *[]){x, w}, groups);
     val_t *sum = NULL;
     for (int64_t at = 0; at < channels && dtp_cv_take_node(cv); at += each) {
         const int64_t size = channels - at < each ? channels - at : each;

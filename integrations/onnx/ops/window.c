@@ -376,6 +376,13 @@ void dtp_onnx_average_pool(cv_t *cv) {
         dtp_cv_set(cv, 0, pool(dtp_cv_last(cv), dnnl_tp_op_avg_pool, cv->in[0], &w, is_ceil, counts));
 }
 
+/* Attributes are f32, which is too short for f64. */
+static val_t *to_power(cv_t *cv, val_t *x, double power) {
+    if (cv->status || x->info.data_type != dnnl_tp_f64)
+        return dtp_cv_unary_with(cv, dnnl_tp_op_pow, x, dnnl_tp_op_attr_beta, (float)power, -1, 0);
+    return dtp_cv_binary(cv, dnnl_tp_op_power, x, dtp_cv_scalar(cv, dnnl_tp_f64, power));
+}
+
 /* (sum |x|^p)^(1/p), from the mean. */
 void dtp_onnx_lp_pool(cv_t *cv) {
     window_t w;
@@ -387,12 +394,10 @@ void dtp_onnx_lp_pool(cv_t *cv) {
     for (int d = 0; d < w.n; ++d) volume *= (double)w.kernel[d];
     const dnnl_tp_data_type_t type = cv->in[0]->info.data_type;
     val_t *x = dtp_cv_unary(cv, dnnl_tp_op_abs, cv->in[0]);
-    x = dtp_cv_unary_with(cv, dnnl_tp_op_pow, x, dnnl_tp_op_attr_beta, (float)p, -1, 0);
+    x = to_power(cv, x, (double)p);
     x = pool(cv, dnnl_tp_op_avg_pool, x, &w, false, true);
     x = dtp_cv_binary(cv, dnnl_tp_op_multiply, x, dtp_cv_scalar(cv, type, volume));
-    dtp_cv_set(
-        cv, 0,
-        dtp_cv_unary_with(dtp_cv_last(cv), dnnl_tp_op_pow, x, dnnl_tp_op_attr_beta, 1.f / (float)p, -1, 0));
+    dtp_cv_set(cv, 0, to_power(dtp_cv_last(cv), x, 1 / (double)p));
 }
 
 /* One window over everything behind the channels; where a size is not known yet, or there are no windows, a reduction. */

@@ -24,13 +24,18 @@ static inline void dtp_window_taps(const dtp_window_t *w, int64_t o, int64_t *be
     else if ((w->kernel - 1) * w->step >= left) *end = w->step == 1 ? left : (left - 1) / w->step + 1;
     *begin = first < *end ? first : *end;
 }
+/* begin..end-1: the outputs whose tap k is inside; begin >= end: none. */
+static inline void dtp_window_outputs(const dtp_window_t *w, int64_t k, int64_t *begin, int64_t *end) {
+    const int64_t before = w->pad - k * w->step, last = w->in - 1 + before;
+    const int64_t to = last < 0 ? 0 : last / w->stride + 1;
+    *begin = before > 0 ? (before - 1) / w->stride + 1 : 0;
+    *end = to < w->out ? to : w->out;
+}
 /* Number of taps that are inside, of all outputs. */
 static inline int64_t dtp_window_all_taps(const dtp_window_t *w) {
-    int64_t all = 0;
+    int64_t all = 0, from, end;
     for (int64_t k = 0; k < w->kernel; ++k) {
-        const int64_t before = w->pad - k * w->step, from = before > 0 ? (before - 1) / w->stride + 1 : 0;
-        const int64_t last = w->in - 1 + before, to = last < 0 ? 0 : last / w->stride + 1;
-        const int64_t end = to < w->out ? to : w->out;
+        dtp_window_outputs(w, k, &from, &end);
         if (from < end) all += end - from;
     }
     return all;

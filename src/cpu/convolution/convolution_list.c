@@ -9,5 +9,8 @@
     X(convolution__avx512_bf16)      \
     X(convolution__avx512)           \
     X(convolution_depthwise__avx2)   \
-    X(convolution__avx2) X(convolution_depthwise__any) X(convolution__any) X(convolution__ref)
+    X(convolution__avx2)             \
+    X(convolution_depthwise__any)    \
+    X(convolution__any)              \
+    X(convolution_exact__avx512) X(convolution_exact__avx2) X(convolution_exact__any) X(convolution__ref)
 DTP_CPU_LIST(convolution, IMPLS);

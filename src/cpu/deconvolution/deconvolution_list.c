@@ -6,5 +6,9 @@
     X(deconvolution__avx512_bf16)      \
     X(deconvolution__avx512)           \
     X(deconvolution_depthwise__avx2)   \
-    X(deconvolution__avx2) X(deconvolution_depthwise__any) X(deconvolution__any) X(deconvolution__ref)
+    X(deconvolution__avx2)             \
+    X(deconvolution_depthwise__any)    \
+    X(deconvolution__any)              \
+    X(deconvolution_exact__avx512)     \
+    X(deconvolution_exact__avx2) X(deconvolution_exact__any) X(deconvolution__ref)
 DTP_CPU_LIST(deconvolution, IMPLS);

@@ -18,7 +18,10 @@ typedef struct {
 static dnnl_tp_status_t layer_norm_ref_pd_init(dtp_pd_t *pd) {
     dtp_layer_norm_desc_t *d = (dtp_layer_norm_desc_t *)pd->op;
     plan_t *plan = pd->plan;
-    DTP_DISPATCH(d->src.data_type <= dnnl_tp_u8 && d->dst.data_type <= dnnl_tp_u8, UNSUPPORTED_DATA_TYPE);
+    const bool is_f64 = d->src.data_type == dnnl_tp_f64 && d->dst.data_type == dnnl_tp_f64;
+    DTP_DISPATCH(is_f64 || (d->src.data_type <= dnnl_tp_u8 && d->dst.data_type <= dnnl_tp_u8),
+                 UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(!is_f64 || dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR); /* they compute in f32 */
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_quant_init_common(&plan->src_scale, &plan->dst_scale, pd));
@@ -68,10 +71,14 @@ static void layer_norm_ref_rows(void *arg, int slot, int64_t begin, int64_t end)
             double y = (x - mean) * inv;
             if (!dtp_md_is_zero(&d->scale)) y *= dtp_load(d->scale.data_type, ptr[DTP_LNORM_SCALE], i);
             if (!dtp_md_is_zero(&d->shift)) y += dtp_load(d->shift.data_type, ptr[DTP_LNORM_SHIFT], i);
-            float f = (float)(y * src_scale);
-            dtp_postops_apply(&plan->po, j->pd, j->ctx, &f, 1, 1, 1, r, i);
+            y *= src_scale;
+            if (plan->po.len) {
+                float f = (float)y;
+                dtp_postops_apply(&plan->po, j->pd, j->ctx, &f, 1, 1, 1, r, i);
+                y = (double)f;
+            }
             dtp_store(d->dst.data_type, ptr[DTP_LNORM_DST], dtp_md_offset_linear(&d->dst, r * n + i),
-                      (double)f / dst_scale);
+                      y / dst_scale);
         }
     }
 }

@@ -2,7 +2,7 @@
  * in the order of k; integers wrap. */
 #include "common/problems/matmul.h"
 #include "common/primitive/primitive_desc.h"
-#include "cpu/matmul/matmul_exact.h"
+#include "cpu/gemm/exact_product.h"
 #include "threading/base/parallel.h"
 
 typedef struct {

@@ -19,7 +19,10 @@ typedef struct {
 static dnnl_tp_status_t softmax_ref_pd_init(dtp_pd_t *pd) {
     dtp_softmax_desc_t *d = (dtp_softmax_desc_t *)pd->op;
     plan_t *plan = pd->plan;
-    DTP_DISPATCH(d->src.data_type <= dnnl_tp_u8 && d->dst.data_type <= dnnl_tp_u8, UNSUPPORTED_DATA_TYPE);
+    const bool is_f64 = d->src.data_type == dnnl_tp_f64 && d->dst.data_type == dnnl_tp_f64;
+    DTP_DISPATCH(is_f64 || (d->src.data_type <= dnnl_tp_u8 && d->dst.data_type <= dnnl_tp_u8),
+                 UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(!is_f64 || dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR); /* they compute in f32 */
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_quant_init_common(&plan->src_scale, &plan->dst_scale, pd));
@@ -58,9 +61,13 @@ static void softmax_ref_lines(void *arg, int slot, int64_t begin, int64_t end) {
         for (int64_t i = 0; i < plan->n; ++i) {
             int64_t k = at + i * plan->inner;
             double x = dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, k)) - max;
-            float y = (float)((log_form ? x - log(sum) : exp(x) / sum) * src_scale);
-            dtp_postops_apply_linear(&plan->po, j->pd, j->ctx, &y, 1, k);
-            dtp_store(d->dst.data_type, dst, dtp_md_offset_linear(&d->dst, k), (double)y / dst_scale);
+            double y = (log_form ? x - log(sum) : exp(x) / sum) * src_scale;
+            if (plan->po.len) {
+                float f = (float)y;
+                dtp_postops_apply_linear(&plan->po, j->pd, j->ctx, &f, 1, k);
+                y = (double)f;
+            }
+            dtp_store(d->dst.data_type, dst, dtp_md_offset_linear(&d->dst, k), y / dst_scale);
         }
     }
 }

@@ -22,8 +22,9 @@ static dnnl_tp_status_t infer_channels(const dtp_infer_t *c) {
     const dtp_window_attrs_t *a = c->attrs;
     const info_t *x = c->in[0], *w = c->in[1];
     char tx[DTP_SHAPE_TEXT], tw[DTP_SHAPE_TEXT];
-    TYPE(dtp_is_float(x->data_type) && x->data_type == w->data_type, "src has type %s, weights %s",
-         dnnl_tp_dt2str(x->data_type), dnnl_tp_dt2str(w->data_type));
+    TYPE((dtp_is_float(x->data_type) || x->data_type == dnnl_tp_s64 || x->data_type == dnnl_tp_s32) &&
+             x->data_type == w->data_type,
+         "src has type %s, weights %s", dnnl_tp_dt2str(x->data_type), dnnl_tp_dt2str(w->data_type));
     SHAPE(x->ndims >= 3 && x->ndims <= 5, "src %s has %d dimensions, 3..5 are allowed", dtp_info_text(x, tx),
           x->ndims);
     SHAPE(w->ndims == x->ndims, "weights %s and src %s differ in the number of dimensions",

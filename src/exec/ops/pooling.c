@@ -64,6 +64,11 @@ static int64_t counted(const dtp_slide_t *w, int64_t o, int64_t pad_end) {
     return room <= 0 ? 0 : dtp_min64(w->kernel, dtp_div_up(room, step));
 }
 
+/* The padding behind src that was given: without what rounding up added. */
+static int64_t given_pad(const dtp_window_attrs_t *a, int s, const dtp_slide_t *w) {
+    return a->auto_pad.at ? w->pad_r : a->pads_end.n ? a->pads_end.at[s] : 0;
+}
+
 /* Where rounding up made windows that reach beyond the padding, means over src and padding do not count that part: each
  * is multiplied by what is too much. NULL: nowhere. */
 static dnnl_tp_status_t corrections(dtp_lower_t *l, const dtp_window_attrs_t *a, const info_t *to,
@@ -72,7 +77,7 @@ static dnnl_tp_status_t corrections(dtp_lower_t *l, const dtp_window_attrs_t *a,
     bool any = false;
     int64_t pad[3] = {0}, places = 1;
     for (int s = 0; s < n; ++s) {
-        pad[s] = a->auto_pad.at ? w[s].pad_r : a->pads_end.n ? a->pads_end.at[s] : 0;
+        pad[s] = given_pad(a, s, &w[s]);
         any |= a->rounding_type.at && counted(&w[s], w[s].out - 1, pad[s]) < w[s].kernel;
         places *= w[s].out;
     }
@@ -111,6 +116,8 @@ static dnnl_tp_status_t multiply_places(dtp_lower_t *l, dtp_step_t *s, const inf
 static dnnl_tp_status_t pool_lower(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_alg_kind_t alg) {
     const dtp_window_attrs_t *a = n->attrs;
     const info_t *x = dtp_info(l, n->in[0]), *to = dtp_info(l, n->out[0]);
+    /* Its kernel counts by padding_r. */
+    const bool is_f64 = x->data_type == dnnl_tp_f64;
     dtp_view_t src;
     bool is_last;
     dtp_slide_t slides[3];
@@ -129,7 +136,7 @@ static dnnl_tp_status_t pool_lower(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_alg
         d->kernel[i] = slides[i].kernel;
         d->dilations[i] = slides[i].dilation;
         d->padding_l[i] = slides[i].pad_l;
-        d->padding_r[i] = slides[i].pad_r;
+        d->padding_r[i] = is_f64 ? given_pad(a, i, &slides[i]) : slides[i].pad_r;
     }
     DTP_TRY(dtp_md_init_strides(&d->src, x->ndims, x->dims, x->data_type, src.strides));
     DTP_TRY(is_last ? dtp_view_new_pixels(l, n->out[0]) : dtp_view_new(l, n->out[0]));
@@ -138,7 +145,8 @@ static dnnl_tp_status_t pool_lower(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_alg
     s->arg[DTP_POOLING_SRC] = dtp_view_arg(&src);
     s->arg[DTP_POOLING_DST] = dtp_written_arg(l, n->out[0]);
     const float *factor = NULL;
-    if (alg == dnnl_tp_pooling_avg_include_padding) DTP_TRY(corrections(l, a, to, slides, &factor));
+    if (alg == dnnl_tp_pooling_avg_include_padding && !is_f64)
+        DTP_TRY(corrections(l, a, to, slides, &factor));
     return factor ? multiply_places(l, s, to, factor) : dnnl_tp_success;
 }
 

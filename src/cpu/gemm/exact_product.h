@@ -1,6 +1,6 @@
-/* Products of f64, s64 and s32: the interface between driver and kernels. */
-#ifndef DTP_CPU_MATMUL_EXACT_H
-#define DTP_CPU_MATMUL_EXACT_H
+/* Exact products of f64, s64 and s32: the interface between drivers and kernels. */
+#ifndef DTP_CPU_GEMM_EXACT_PRODUCT_H
+#define DTP_CPU_GEMM_EXACT_PRODUCT_H
 
 #include <stdint.h>
 
