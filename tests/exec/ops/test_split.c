@@ -314,6 +314,94 @@ static void test_text(void **state) {
     CHECK_OK(dnnl_tp_graph_destroy(g));
 }
 
+/* Parts of a constant, and its elements in another shape, lie in it: for each new number of rows nothing of their size is
+ * allocated, also where a part is packed, which happens once. */
+static void test_parts_of_constants(void **state) {
+    (void)state;
+    enum { K = 192, N = 512, WEIGHTS = K * N, ROWS = 6 };
+    static float wide[2 * WEIGHTS];
+    dnnl_tp_engine_t engine;
+    test_allocator_t counted;
+    test_allocator_init(&counted);
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(0));
+    CHECK_OK(dnnl_tp_set_allocator(&counted.iface));
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    const dnnl_tp_dims_t dw = {2 * K, N}, dt = {2, K * N};
+    const int64_t packed = WEIGHTS * (int64_t)sizeof(float);
+    dnnl_tp_graph_t holder;
+    for (int i = 0; i < 2 * WEIGHTS; ++i) wide[i] = (float)(i / N % 7 - i % N % 5);
+    CHECK_OK(dnnl_tp_graph_create(&holder, dnnl_tp_cpu));
+    struct {
+        dnnl_tp_graph_t graph;
+        dnnl_tp_executable_t exec;
+        int64_t rows;
+    } s[3];
+    for (int k = 0; k < 3; ++k) {
+        const int64_t rows = 4 + k, before = atomic_load(&counted.live_bytes),
+                      three[] = {3, 2 * K - 3 - rows, rows}, two[] = {1, 1}, flat[] = {K, N};
+        const dnnl_tp_dims_t dx = {rows, K}, dy = {rows, N};
+        const dnnl_tp_op_attr_t sizes = {dnnl_tp_op_attr_sizes, dnnl_tp_op_attr_s64, 3, three},
+                                halves = {dnnl_tp_op_attr_sizes, dnnl_tp_op_attr_s64, 2, two},
+                                shape = {dnnl_tp_op_attr_shape, dnnl_tp_op_attr_s64, 2, flat};
+        dnnl_tp_value_t x, y, w, t, part[3], half[2], in[2];
+        dnnl_tp_graph_t g;
+        CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+        CHECK_OK(dnnl_tp_graph_share(g, holder));
+        CHECK_OK(dnnl_tp_graph_input(g, &x, "x", dnnl_tp_f32, 2, dx));
+        CHECK_OK(dnnl_tp_graph_input(g, &y, "y", dnnl_tp_f32, 2, dy));
+        CHECK_OK(dnnl_tp_graph_constant(g, &w, "w", dnnl_tp_f32, 2, dw, wide, DNNL_TP_CONSTANT_BORROW, NULL,
+                                        NULL));
+        CHECK_OK(dnnl_tp_graph_constant(g, &t, "t", dnnl_tp_f32, 2, dt, wide, DNNL_TP_CONSTANT_BORROW, NULL,
+                                        NULL));
+        CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_split, "rows", 1, &w, 1, &sizes, 3, part));
+        CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_split, "halves", 1, &t, 1, &halves, 2, half));
+        CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_static_reshape, "flat", 1, &half[1], 1, &shape, 1, &half[1]));
+        in[0] = x, in[1] = half[1];
+        CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_matmul, "mm", 2, in, 0, NULL, 1, in));
+        in[1] = y;
+        CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_multiply, "mul", 2, in, 0, NULL, 1, in));
+        in[1] = part[2];
+        CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_add, "add", 2, in, 0, NULL, 1, in));
+        CHECK_OK(dnnl_tp_graph_output(g, in[0], "z"));
+        CHECK_OK(dnnl_tp_graph_output(g, part[1], "middle"));
+        s[k].graph = g;
+        s[k].rows = rows;
+        CHECK_OK(dnnl_tp_executable_compile(&s[k].exec, g, engine, 0, NULL, NULL));
+        const int64_t more = atomic_load(&counted.live_bytes) - before;
+        assert_true(k ? more < packed / 2 : more > packed && more < packed * 2);
+    }
+    for (int k = 0; k < 3; ++k) {
+        const int64_t rows = s[k].rows, middle = 2 * K - 3 - rows;
+        static float x[ROWS * K], y[ROWS * N], z[ROWS * N], m[2 * WEIGHTS];
+        dnnl_tp_stream_t stream;
+        if (k == 1) {
+            dnnl_tp_executable_destroy(s[0].exec);
+            dnnl_tp_graph_destroy(s[0].graph);
+        }
+        for (int i = 0; i < rows * K; ++i) x[i] = (float)(i % 3 - 1);
+        for (int i = 0; i < rows * N; ++i) y[i] = (float)(i % 2 + 1);
+        CHECK_OK(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags));
+        CHECK_OK(dnnl_tp_executable_run(s[k].exec, stream, 2, (void *[]){x, y}, 2, (void *[]){z, m}, NULL));
+        CHECK_OK(dnnl_tp_stream_destroy(stream));
+        assert_memory_equal(m, wide + (size_t)3 * N, (size_t)(middle * N) * sizeof *m);
+        for (int64_t r = 0; r < rows; ++r)
+            for (int64_t c = 0; c < N; ++c) {
+                double sum = 0;
+                for (int64_t i = 0; i < K; ++i) sum += (double)x[r * K + i] * wide[WEIGHTS + i * N + c];
+                sum = sum * y[r * N + c] + wide[(3 + middle + r) * N + c];
+                assert_true(z[r * N + c] == sum);
+            }
+    }
+    for (int k = 1; k < 3; ++k) {
+        dnnl_tp_graph_destroy(s[k].graph);
+        dnnl_tp_executable_destroy(s[k].exec);
+    }
+    dnnl_tp_graph_destroy(holder);
+    dnnl_tp_engine_destroy(engine);
+    CHECK_OK(dnnl_tp_set_allocator(NULL));
+    assert_int_equal(atomic_load(&counted.live_bytes), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
@@ -323,6 +411,7 @@ int main(void) {
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_fed_results),
         cmocka_unit_test(test_control_flow),
+        cmocka_unit_test(test_parts_of_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,27 @@ static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int n, const dtp_view_t *r
 }
 
 static void forget(dtp_ir_value_t *v) { v->buf = v->dense_buf = v->last_buf = -1; }
+/* Whoever reads these values next finds plain constants again. */
+static void forget_all(dtp_ir_t *ir, const dtp_ir_node_t *n) {
+    for (int i = 0; i < n->nin; ++i)
+        if (n->in[i] >= 0) forget(&ir->values[n->in[i]]);
+    for (int i = 0; i < n->nout; ++i) forget(&ir->values[n->out[i]]);
+}
+
+dnnl_tp_status_t dtp_constant_parts(dtp_ir_t *ir, int node, const void **data, bool *are_parts) {
+    dtp_ir_node_t *n = &ir->nodes[node];
+    dtp_lower_t lower = {.ir = ir, .engine = ir->host, .num_threads = 1, .at_once = true};
+    const dnnl_tp_status_t status = dtp_lower_op(&lower, n);
+    *are_parts = status == dnnl_tp_success && lower.nsteps == 0;
+    for (int i = 0; i < n->nout && *are_parts; ++i) {
+        const dtp_ir_value_t *v = &ir->values[n->out[i]];
+        const dtp_buf_t *b = &lower.bufs[v->buf];
+        *are_parts = b->kind == DTP_BUF_CONST && dtp_view_is_dense(v);
+        if (*are_parts) data[i] = (const char *)b->data + v->offset;
+    }
+    forget_all(ir, n);
+    return status;
+}
 
 dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, const size_t *bytes, void *const *data) {
     dtp_ir_node_t *n = &ir->nodes[node];
@@ -55,9 +76,6 @@ dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, const size_t *bytes,
         status = dtp_view_dense(&lower, n->out[i], &views[i]);
     if (status == dnnl_tp_success) status = run_steps(&lower, n->nout, views, bytes, data);
     for (int i = 0; i < lower.nsteps; ++i) dtp_object_release(lower.steps[i]->work->prim[0]);
-    /* Whoever reads these values next finds plain constants again. */
-    for (int i = 0; i < n->nin; ++i)
-        if (n->in[i] >= 0) forget(&ir->values[n->in[i]]);
-    for (int i = 0; i < n->nout; ++i) forget(&ir->values[n->out[i]]);
+    forget_all(ir, n);
     return status;
 }

@@ -242,6 +242,8 @@ dnnl_tp_status_t dtp_lower_op(dtp_lower_t *lower, dtp_ir_node_t *node);
 /* Evaluates one node whose inputs are constants, on this thread (constant.c); data[i]: receives
  * result i of bytes[i] bytes. */
 dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, const size_t *bytes, void *const *data);
+/* *are_parts: all results of such a node lie densely in its inputs; then data[i] is where result i does. */
+dnnl_tp_status_t dtp_constant_parts(dtp_ir_t *ir, int node, const void **data, bool *are_parts);
 /* Creates step->prim[slot] for `units` of `total` (0 of 0: the whole problem). */
 dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
                                  int num_threads, int slot);

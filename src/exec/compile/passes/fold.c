@@ -84,19 +84,33 @@ static dnnl_tp_status_t compute(dtp_ir_t *ir, int index, dtp_block_t **block, vo
     return dtp_lower_constant(ir, index, bytes, data);
 }
 
+/* Results that are parts of constants whose data stay as long as the graph: they need no memory of their own. */
+static dnnl_tp_status_t find_parts(dtp_ir_t *ir, int index, const void **data, bool *are_parts) {
+    const dtp_ir_node_t *n = &ir->nodes[index];
+    *are_parts = n->row->cls->flags & (DTP_OP_VIEW | DTP_OP_SAME_ELEMENTS);
+    for (int i = 0; i < n->nin && *are_parts; ++i)
+        for (int k = 0; k < ir->nfolded && n->in[i] >= 0; ++k)
+            *are_parts &= ir->folded[k].entry->id != ir->values[n->in[i]].cid;
+    return *are_parts ? dtp_constant_parts(ir, index, data, are_parts) : dnnl_tp_success;
+}
+
 /* The results become a block of the store; *added false: those of another compilation have. */
 static dnnl_tp_status_t make_all(dtp_ir_t *ir, int index, fold_key_t *key, size_t size, dtp_derived_t **made,
                                  bool *added) {
     const dtp_ir_node_t *n = &ir->nodes[index];
     dtp_store_t *store = ir->graph->store;
     void *data[DTP_GRAPH_MAX_ARGS] = {NULL};
+    const void *parts[DTP_GRAPH_MAX_ARGS];
     dtp_block_t *block = NULL;
-    dnnl_tp_status_t status = compute(ir, index, &block, data);
+    bool are_parts;
+    DTP_TRY(find_parts(ir, index, parts, &are_parts));
+    if (are_parts && !(block = dtp_block_create(store, 0))) return dnnl_tp_out_of_memory;
+    dnnl_tp_status_t status = are_parts ? dnnl_tp_success : compute(ir, index, &block, data);
     int nput = 0;
     for (; nput < n->nout && status == dnnl_tp_success; ++nput) {
-        const bool is_apart = dtp_info_bytes(ir->values[n->out[nput]].info) >= LARGE_BYTES;
+        const bool is_apart = !are_parts && dtp_info_bytes(ir->values[n->out[nput]].info) >= LARGE_BYTES;
         key->result = nput;
-        made[nput] = dtp_block_put(store, block, key, size, data[nput], is_apart);
+        made[nput] = dtp_block_put(store, block, key, size, are_parts ? parts[nput] : data[nput], is_apart);
         if (!made[nput]) {
             status = dnnl_tp_out_of_memory;
             break;
