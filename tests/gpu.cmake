@@ -127,7 +127,8 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
   foreach(source IN ITEMS exec/compile/test_bert exec/compile/test_ops exec/compile/test_parts exec/compile/test_known_if far/test_data
       far/test_streams far/test_memory far/test_times far/test_graphs far/test_graph_failures far/test_kinds far/test_fusion
       exec/run/test_regions exec/run/test_random_programs exec/ops/test_rows exec/ops/test_exact_types exec/ops/test_pointwise
-      exec/ops/test_split exec/ops/test_exact_reductions exec/ops/test_exact_products exec/ops/test_indexed exec/compile/test_dim_order)
+      exec/ops/test_split exec/ops/test_exact_reductions exec/ops/test_exact_products exec/ops/test_indexed
+      exec/ops/test_cumsum exec/ops/test_top_k exec/ops/test_tree_ensemble exec/ops/test_interpolate exec/compile/test_dim_order)
     string(REGEX REPLACE "^.*/test_" "exec_" name ${source})
     add_executable(test_gpu_${name} ${CMAKE_CURRENT_SOURCE_DIR}/${source}.c $<TARGET_OBJECTS:dnnl_tp_far_on_fake>)
     target_link_libraries(test_gpu_${name} PRIVATE dnnl_tp_test_support dnnl_tp_fake_cuda dnnl_tp_build_flags Threads::Threads)
@@ -167,7 +168,7 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
   endif()
   # The conformance tests of the CPU, on the engine; what it has no implementation for is left out and counted.
   foreach(name IN ITEMS attention binary concat eltwise exact_types gather_pool inner_product layer_norm matmul postops reduction reorder
-      softmax sum)
+      resampling softmax sum)
     add_executable(test_gpu_cts_${name} ${CMAKE_CURRENT_SOURCE_DIR}/cts/test_${name}.c $<TARGET_OBJECTS:dnnl_tp_far_on_fake>)
     target_link_libraries(test_gpu_cts_${name} PRIVATE dnnl_tp_test_support dnnl_tp_fake_cuda dnnl_tp_build_flags Threads::Threads)
     add_test(NAME gpu_cts_${name} COMMAND test_gpu_cts_${name})

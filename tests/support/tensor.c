@@ -31,6 +31,7 @@ void tensor_layout(tensor_t *t, int ndims, const int64_t *dims, dnnl_tp_data_typ
 }
 
 void tensor_free(tensor_t *t) {
+    if (!t->data) return;
     free(t->data - CANARY);
     t->data = NULL;
 }

@@ -1,0 +1,51 @@
+/* Running sums on the device: host half. Neighbouring lines have a thread each, lines that lie apart a warp each. */
+#include "common/problems/graph/cumsum.h"
+
+#include "gpu/cumsum/cumsum_args.h"
+#include "gpu/device/view.h"
+
+enum { THREADS = 256, WARP = 32 };
+
+typedef struct {
+    dtp_cumsum_args_t args; /* without pointers */
+    dtp_cu_function_t kernel;
+} plan_t;
+
+static dnnl_tp_status_t cumsum_init(dtp_pd_t *pd) {
+    const dtp_cumsum_desc_t *d = (const dtp_cumsum_desc_t *)pd->op;
+    plan_t *plan = pd->plan;
+    dtp_cumsum_args_t *a = &plan->args;
+    const dnnl_tp_data_type_t type = d->src.data_type;
+    const bool is_whole = type == dnnl_tp_s64 || type == dnnl_tp_s32;
+    DTP_DISPATCH(is_whole || type == dnnl_tp_f32 || type == dnnl_tp_bf16 || type == dnnl_tp_f16 ||
+                     type == dnnl_tp_f64,
+                 UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->dst.data_type == type, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->src.ndims == 3 && d->dst.ndims == 3, UNSUPPORTED_SHAPE);
+    DTP_DISPATCH(dtp_md_is_dense_row_major(&d->src) && dtp_md_is_dense_row_major(&d->dst),
+                 UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
+    a->type = (int32_t)type;
+    a->exclusive = d->exclusive;
+    a->reverse = d->reverse;
+    a->n = d->src.dims[1];
+    a->inner = d->src.dims[2];
+    a->lines = d->src.dims[0] * a->inner;
+    a->by_warps = a->inner < WARP;
+    DTP_DISPATCH(a->lines <= INT32_MAX, UNSUPPORTED_SHAPE);
+    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_cumsum, is_whole ? "dtp_cumsum_integers" : "dtp_cumsum_floats",
+                          0, &plan->kernel);
+}
+
+static dnnl_tp_status_t cumsum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_cumsum_desc_t *d = (const dtp_cumsum_desc_t *)pd->op;
+    const plan_t *plan = pd->plan;
+    dtp_cumsum_args_t a = plan->args;
+    a.src = dtp_gpu_data(ctx, DTP_CUMSUM_SRC, &d->src);
+    a.dst = dtp_gpu_data(ctx, DTP_CUMSUM_DST, &d->dst);
+    return dtp_gpu_launch_threads(ctx, plan->kernel, a.by_warps ? a.lines * WARP : a.lines, THREADS, &a);
+}
+
+static DTP_GPU_IMPL(cumsum, "cuda:scan", .plan_size = sizeof(plan_t), .pd_init = cumsum_init,
+                    .execute = cumsum_execute);
+DTP_GPU_LIST(cumsum, &dtp_gpu_cumsum);

@@ -1,0 +1,18 @@
+/* Arguments of the kernels of positions of the best elements; included by both halves. */
+#ifndef DTP_GPU_TOP_K_TOP_K_ARGS_H
+#define DTP_GPU_TOP_K_TOP_K_ARGS_H
+
+#include "gpu/device/args.h"
+
+enum { DTP_TOP_K_THREADS = 256 };
+
+typedef struct {
+    const void *src;
+    int64_t *dst;
+    int64_t n, k, inner, lines; /* elements of a line, `inner` apart; lines: outer * inner */
+    int32_t type, smallest, last, nan_worst;
+    int32_t group; /* threads that have a line together: 1, a warp, a block */
+    int32_t unused;
+} dtp_top_k_args_t;
+
+#endif
