@@ -74,6 +74,10 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
     ${CMAKE_CURRENT_BINARY_DIR}/onnx_microsoft)
   set_tests_properties(onnx_microsoft PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: "
     ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+  add_test(NAME onnx_inner COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/inner.py
+    $<TARGET_FILE:onnx_nodes> $<TARGET_FILE:onnx_open> ${CMAKE_CURRENT_BINARY_DIR}/onnx_inner)
+  set_tests_properties(onnx_inner PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: "
+    ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
   add_test(NAME onnx_optimized COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/optimized.py
     $<TARGET_FILE:onnx_nodes> $<TARGET_FILE:onnx_open> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_optimized.txt
     ${CMAKE_CURRENT_BINARY_DIR}/onnx_optimized)

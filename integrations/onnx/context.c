@@ -6,6 +6,13 @@
 
 enum { NAME = 256 };
 
+bool dtp_onnx_may_be_same(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_t *b) {
+    bool same = a->data_type == b->data_type && a->ndims == b->ndims;
+    for (int d = 0; same && d < a->ndims; ++d)
+        same = a->dims[d] == b->dims[d] || a->dims[d] == CV_RUNTIME || b->dims[d] == CV_RUNTIME;
+    return same;
+}
+
 val_t *dtp_onnx_find(const scope_t *s, const char *name) {
     for (; s; s = s->parent) {
         val_t *v = dtp_onnx_names_get(&s->names, name);

@@ -28,6 +28,8 @@ typedef struct {
 typedef struct scope {
     /* Name -> val_t. */
     dtp_onnx_names_t names;
+    /* Of the nodes around it, in an import of a part: "" for the main graph. */
+    const char *path;
     const struct scope *parent;
     /* For a function: the node that calls it, which is in the scope `caller`. */
     const node_proto_t *call;
@@ -51,9 +53,11 @@ typedef struct {
     /* Engine and stream of fold.c; NULL until they are needed. */
     dnnl_tp_engine_t engine;
     dnnl_tp_stream_t stream;
-    /* The part of the model that is imported; NULL: all of it. main: the names of its main graph. */
+    /* The part of the model that is imported; NULL: all of it. given: its tensors of earlier parts. */
     struct dtp_part *part;
-    const scope_t *main;
+    val_t **given;
+    /* The nodes that are converted, from the innermost list to the main graph. */
+    const struct frame *frame;
 } import_t;
 
 struct cv;
@@ -87,6 +91,9 @@ typedef struct cv {
     /* The next operator gets the name of the node's first output. */
     bool is_last;
     int parts;
+    /* Graphs and functions inside of the node that were converted; the last graph's names. */
+    int bodies;
+    const scope_t *body;
     dnnl_tp_status_t status;
 } cv_t;
 
@@ -95,6 +102,10 @@ typedef struct cv {
 /* Number of elements of a tensor with known sizes. */
 static inline int64_t dtp_val_elems(const val_t *x) { return dtp_onnx_elems(&x->info); }
 
+/* What a function sees of an input that its call leaves out. */
+extern val_t dtp_onnx_absent;
+/* Are types and shapes equal, as far as sizes are known? */
+bool dtp_onnx_may_be_same(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_t *b);
 /* The tensor with a name in a scope or the scopes around it; NULL: there is none. */
 val_t *dtp_onnx_find(const scope_t *s, const char *name);
 /* The name of the node's first result; "": it has no result. */

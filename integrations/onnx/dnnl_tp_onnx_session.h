@@ -121,9 +121,9 @@ typedef void *(dnnl_tp_onnx_room_fn_t)(void *ctx, int index, const dnnl_tp_tenso
 /** Runs the model on given inputs; compiles what the session does not have. Thread-safe.
  *
  * This is dnnl_tp_onnx_session_get_call() and dnnl_tp_onnx_call_run() in one, also for models whose
- * results have sizes that their elements decide: NonZero, NonMaxSuppression, Unique and Compress in
- * the main graph, and nodes there that take a shape, a number or a position that a run computes.
- * Such a model runs in parts; each part is compiled for the sizes that come, and is kept like a
+ * results have sizes that their elements decide: NonZero, NonMaxSuppression, Unique and Compress,
+ * nodes that take a shape, a number or a position that a run computes, branches of an If that make
+ * different shapes, a Loop that collects as many values as a run says. Such a model runs in parts; each part is compiled for the sizes that come, and is kept like a
  * call. Between two parts the calling thread computes what these nodes make. A run of a model in
  * parts allocates.
  *

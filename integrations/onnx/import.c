@@ -31,8 +31,7 @@ static val_t *new_val(import_t *im) {
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------ */
 
-/* What a function sees of an input that its call leaves out. */
-static val_t absent;
+val_t dtp_onnx_absent;
 
 /* Failures before there is a converter. */
 #define REFUSE(code, ...)                   \
@@ -41,8 +40,20 @@ static val_t absent;
         return cv->status;                  \
     } while (0)
 
-/* Converts nodes in their order. */
-static dnnl_tp_status_t nodes_of(import_t *im, scope_t *scope, size_t n, node_proto_t *const *nodes);
+/* Converts the nodes of a graph or a function in their order. */
+static dnnl_tp_status_t nodes_of(import_t *im, scope_t *scope, const graph_proto_t *g,
+                                 const function_proto_t *f);
+
+/* The names of a scope inside of the node: first those that earlier parts made. */
+static dnnl_tp_status_t begin(cv_t *cv, scope_t *s) {
+    dtp_onnx_names_init(&s->names, &cv->im->memory, 0);
+    return dtp_part_begin(cv, s);
+}
+
+static dnnl_tp_status_t define_input(scope_t *s, const char *name, val_t *v) {
+    const val_t *have = dtp_onnx_names_get(&s->names, name);
+    return have && have->is_given ? dnnl_tp_success : define(s, name, v);
+}
 
 static dnnl_tp_status_t inline_function(cv_t *cv, scope_t *around, const function_proto_t *f) {
     import_t *im = cv->im;
@@ -57,10 +68,11 @@ static dnnl_tp_status_t inline_function(cv_t *cv, scope_t *around, const functio
                      .nimports = f->n_opset_import,
                      .imports = f->opset_import,
                      .depth = around->depth + 1};
-    dtp_onnx_names_init(&scope.names, &im->memory, 0);
+    DTP_ONNX_TRY(begin(cv, &scope));
     for (size_t i = 0; i < f->n_input; ++i)
-        DTP_ONNX_TRY(define(&scope, f->input[i], i < (size_t)cv->nin && cv->in[i] ? cv->in[i] : &absent));
-    DTP_ONNX_TRY(nodes_of(im, &scope, f->n_node, f->node));
+        DTP_ONNX_TRY(define_input(&scope, f->input[i],
+                                  i < (size_t)cv->nin && cv->in[i] ? cv->in[i] : &dtp_onnx_absent));
+    DTP_ONNX_TRY(nodes_of(im, &scope, NULL, f));
     for (int i = 0; i < cv->nout; ++i) {
         cv->out[i] = dtp_onnx_find(&scope, f->output[i]);
         if (!cv->out[i] && *cv->node->output[i])
@@ -75,7 +87,7 @@ static dnnl_tp_status_t inputs(cv_t *cv) {
         if (!n->input[i]) REFUSE(dnnl_tp_invalid_graph, "input %d has no name", i);
         if (!*n->input[i]) continue;
         cv->in[i] = dtp_onnx_find(cv->scope, n->input[i]);
-        if (cv->in[i] == &absent) cv->in[i] = NULL;
+        if (cv->in[i] == &dtp_onnx_absent) cv->in[i] = NULL;
         else if (!cv->in[i])
             REFUSE(dnnl_tp_invalid_graph,
                    "its input '%s' is made by no node before it: it does not exist, or the nodes form a "
@@ -151,129 +163,20 @@ static dnnl_tp_status_t one_node(import_t *im, scope_t *scope, const node_proto_
     return dnnl_tp_success;
 }
 
-/* ---- Parts (part.h) ---------------------------------------------------------------------------------------- */
-
-static bool is_given(const scope_t *s, const node_proto_t *n) {
-    bool all = n->n_output > 0;
-    for (size_t i = 0; i < n->n_output && all; ++i) {
-        const val_t *v = *n->output[i] ? dtp_onnx_names_get(&s->names, n->output[i]) : NULL;
-        all = !*n->output[i] || (v && v->is_given);
+static dnnl_tp_status_t nodes_of(import_t *im, scope_t *scope, const graph_proto_t *g,
+                                 const function_proto_t *f) {
+    frame_t frame = {.outer = im->frame, .scope = scope, .graph = g, .function = f};
+    const size_t n = g ? g->n_node : f->n_node;
+    node_proto_t *const *nodes = g ? g->node : f->node;
+    dnnl_tp_status_t status = dnnl_tp_success;
+    im->frame = &frame;
+    for (; frame.at < n && !status; ++frame.at) {
+        if (dtp_part_has(scope, nodes[frame.at])) continue;
+        status = dtp_part_is_cut(im, scope, nodes[frame.at]) ? dtp_part_end(im)
+                                                             : one_node(im, scope, nodes[frame.at]);
     }
-    return all;
-}
-
-/* The line of the table that serves a node; NULL: none, or it calls a function. */
-static const row_t *row_of(import_t *im, const scope_t *s, const node_proto_t *n, int *since) {
-    char why[DTP_ONNX_NAME];
-    dnnl_tp_status_t status;
-    if (!n->op_type || dtp_onnx_function(im->model, &im->memory, n)) return NULL;
-    return dtp_onnx_row_of(s->nimports, s->imports, n, since, &status, why);
-}
-
-/* Inputs, as bits, that no constant makes; the bits of `of` count. */
-static unsigned unknown_inputs(const scope_t *s, const node_proto_t *n, unsigned of) {
-    unsigned unknown = 0;
-    for (size_t i = 0; i < n->n_input && i < sizeof of * 8; ++i) {
-        const val_t *v = text(n->input[i])[0] ? dtp_onnx_find(s, n->input[i]) : NULL;
-        if (v && v != &absent && !v->data) unknown |= 1u << i & of;
-    }
-    return unknown;
-}
-
-/* Must the graph end before the node, so that a run tells what it needs? */
-static bool is_cut(import_t *im, const scope_t *s, const node_proto_t *n) {
-    enum { KEEPS = 1 }; /* input of Compress; its data need not be known */
-    dtp_part_t *part = im->part;
-    if (!part || s != im->main) return false;
-    const row_t *row = row_of(im, s, n, &part->since);
-    if (!row) return false;
-    const bool by_data = dtp_onnx_is_by_data(row);
-    if (by_data && !dtp_onnx_by_data_fits(row, n)) return false;
-    const unsigned of = !by_data ? row->params : is(row->op, "Compress") ? 1u << KEEPS : ~0u;
-    const unsigned needs = unknown_inputs(s, n, of);
-    if (!needs) return false;
-    part->cut = n;
-    part->row = row;
-    part->needs = by_data ? 0 : needs;
-    return true;
-}
-
-/* Does the next part get the tensor by this name without the graph's help? A node may pass a tensor on under another name. */
-static bool is_at_hand(const import_t *im, const val_t *v, const char *name) {
-    bool found = v->data || (v->input && is(v->input, name));
-    for (int i = 0; i < im->part->ngiven && !found; ++i) found = is(im->part->given[i].name, name);
-    return found;
-}
-
-/* An output of the part, if a node of it made the tensor. */
-static dnnl_tp_status_t keep_live(import_t *im, const char *name, dtp_onnx_names_t *met, int room[2]) {
-    dtp_part_t *part = im->part;
-    static char yes;
-    val_t *v = *text(name) ? dtp_onnx_names_get(&im->main->names, name) : NULL;
-    if (!v || is_at_hand(im, v, name) || dtp_onnx_names_get(met, name)) return dnnl_tp_success;
-    if (v->stored)
-        return dtp_onnx_fail(dnnl_tp_unimplemented, "the tensor '%s' is %s, which only conversions read",
-                             name, v->stored);
-    DTP_ONNX_TRY(dtp_onnx_names_set(met, name, &yes));
-    const int n = part->nlive + 1;
-    DTP_ONNX_TRY(dtp_import_grow(&part->memory, (void **)&part->live, &room[0], n, sizeof *part->live));
-    DTP_ONNX_TRY(
-        dtp_import_grow(&part->memory, (void **)&part->live_values, &room[1], n, sizeof *part->live_values));
-    part->live[part->nlive] = name;
-    part->live_values[part->nlive++] = v->v;
-    char plain[DTP_ONNX_NAME];
-    return dnnl_tp_graph_output(im->graph, v->v, dtp_onnx_plain(name, plain));
-}
-
-static dnnl_tp_status_t keep_all(import_t *im, size_t n, node_proto_t *const *nodes, dtp_onnx_names_t *met,
-                                 int room[2]) {
-    for (size_t i = 0; i < n; ++i) {
-        const node_proto_t *x = nodes[i];
-        for (size_t k = 0; k < x->n_input; ++k) DTP_ONNX_TRY(keep_live(im, x->input[k], met, room));
-        for (size_t k = 0; k < x->n_attribute; ++k) {
-            const graph_proto_t *g = x->attribute[k]->g;
-            if (!g) continue;
-            DTP_ONNX_TRY(keep_all(im, g->n_node, g->node, met, room));
-            for (size_t j = 0; j < g->n_output; ++j)
-                DTP_ONNX_TRY(keep_live(im, g->output[j]->name, met, room));
-        }
-    }
-    return dnnl_tp_success;
-}
-
-/* Ends the graph before nodes[at]: what the nodes from there on read are its outputs. */
-static dnnl_tp_status_t end_part(import_t *im, size_t at, size_t n, node_proto_t *const *nodes) {
-    dtp_part_t *part = im->part;
-    const graph_proto_t *g = im->model->proto->graph;
-    dtp_onnx_names_t met;
-    int room[2] = {0};
-    dtp_onnx_names_init(&met, &im->memory, 0);
-    DTP_ONNX_TRY(keep_all(im, n - at, nodes + at, &met, room));
-    for (size_t i = 0; i < g->n_output; ++i) DTP_ONNX_TRY(keep_live(im, g->output[i]->name, &met, room));
-    const node_proto_t *cut = part->cut;
-    part->in = dtp_import_alloc(&part->memory, (cut->n_input + 1) * sizeof *part->in);
-    if (!part->in) return dnnl_tp_out_of_memory;
-    for (size_t i = 0; i < cut->n_input; ++i) {
-        const val_t *v = dtp_onnx_find(im->main, text(cut->input[i]));
-        if (!v || v == &absent) continue;
-        part->in[i].name = cut->input[i];
-        if (!v->data) continue;
-        const size_t bytes = (size_t)dtp_val_elems(v) * dtp_onnx_type_size(v->info.data_type);
-        void *data = dtp_import_alloc(&part->memory, bytes + 1);
-        if (!data) return dnnl_tp_out_of_memory;
-        part->in[i].info = v->info;
-        part->in[i].data = memcpy(data, v->data, bytes);
-    }
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t nodes_of(import_t *im, scope_t *scope, size_t n, node_proto_t *const *nodes) {
-    for (size_t i = 0; i < n; ++i) {
-        if (scope == im->main && is_given(scope, nodes[i])) continue;
-        if (is_cut(im, scope, nodes[i])) return end_part(im, i, n, nodes);
-        DTP_ONNX_TRY(one_node(im, scope, nodes[i]));
-    }
-    return dnnl_tp_success;
+    im->frame = frame.outer;
+    return status;
 }
 
 /* ---- The main graph ---------------------------------------------------------------------------------------- */
@@ -322,28 +225,6 @@ static dnnl_tp_status_t give_sizes(dnnl_tp_onnx_port_t *port, const dnnl_tp_tens
     if (fits) return dnnl_tp_success;
     return dtp_onnx_fail(dnnl_tp_invalid_arguments, "the shape of input '%s' is another one in the model",
                          port->name);
-}
-
-/* A tensor that an earlier part made: an input of the graph, or a constant. */
-static dnnl_tp_status_t given_tensor(import_t *im, scope_t *s, const dtp_given_t *x,
-                                     dnnl_tp_value_t *number) {
-    val_t *v = new_val(im);
-    char room[DTP_ONNX_NAME];
-    if (!v) return dnnl_tp_out_of_memory;
-    v->info = x->info;
-    v->is_given = true;
-    *number = -1;
-    if (x->is_known) {
-        const size_t bytes = (size_t)dtp_val_elems(v) * dtp_onnx_type_size(x->info.data_type);
-        void *copy = dtp_import_alloc(&im->memory, bytes + 1);
-        if (!copy) return dnnl_tp_out_of_memory;
-        v->data = bytes ? memcpy(copy, x->data, bytes) : copy;
-    } else {
-        DTP_ONNX_TRY(dnnl_tp_graph_input(im->graph, &v->v, dtp_onnx_plain(x->name, room), v->info.data_type,
-                                         v->info.ndims, v->info.dims));
-        *number = v->v;
-    }
-    return define(s, x->name, v);
 }
 
 static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *value,
@@ -398,26 +279,28 @@ static dnnl_tp_status_t initializer(import_t *im, scope_t *s, const tensor_proto
 
 void dtp_cv_body(cv_t *cv, graph_proto_t *g, int nin, val_t *const *in, val_t **out) {
     import_t *im = cv->im;
-    scope_t scope = *cv->scope;
-    if (cv->status) return;
-    if (++scope.depth > MAX_CALLS) {
+    scope_t *scope = dtp_cv_alloc(cv, sizeof *scope);
+    if (!scope) return;
+    *scope = *cv->scope;
+    cv->body = scope;
+    if (++scope->depth > MAX_CALLS) {
         dtp_cv_fail(cv, dnnl_tp_invalid_graph, "graphs are nested more than %d deep", MAX_CALLS);
         return;
     }
-    scope.parent = cv->scope;
-    dtp_onnx_names_init(&scope.names, &im->memory, 0);
+    scope->parent = cv->scope;
+    cv->status = begin(cv, scope);
     for (int i = 0; i < nin && !cv->status; ++i)
         cv->status = g->input[i]->name && *g->input[i]->name
-                         ? define(&scope, g->input[i]->name, in[i])
+                         ? define_input(scope, g->input[i]->name, in[i])
                          : dtp_onnx_fail(dnnl_tp_invalid_graph, "an input has no name");
     for (size_t i = 0; i < g->n_initializer && !cv->status; ++i)
-        cv->status = initializer(im, &scope, g->initializer[i]);
+        cv->status = initializer(im, scope, g->initializer[i]);
     if (!cv->status && g->n_sparse_initializer)
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "a graph of it has sparse initializers");
-    if (!cv->status) cv->status = nodes_of(im, &scope, g->n_node, g->node);
+    if (!cv->status) cv->status = nodes_of(im, scope, g, NULL);
     for (size_t i = 0; i < g->n_output && !cv->status; ++i) {
-        out[i] = dtp_onnx_find(&scope, text(g->output[i]->name));
-        if (!out[i] || out[i] == &absent)
+        out[i] = dtp_onnx_find(scope, text(g->output[i]->name));
+        if (!out[i] || out[i] == &dtp_onnx_absent)
             dtp_cv_fail(cv, dnnl_tp_invalid_graph, "a graph of it does not make its output '%s'",
                         text(g->output[i]->name));
         else if (out[i]->stored)
@@ -480,23 +363,22 @@ static dnnl_tp_status_t check_opts(const_dnnl_tp_onnx_model_t m, const dnnl_tp_o
 static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) {
     const model_proto_t *p = im->model->proto;
     const graph_proto_t *g = p->graph;
-    scope_t scope = {.nimports = p->n_opset_import, .imports = p->opset_import};
+    scope_t scope = {.path = "", .nimports = p->n_opset_import, .imports = p->opset_import};
     dtp_onnx_names_init(&scope.names, &im->memory, 0);
     char room[DTP_ONNX_NAME];
     if (g->name && *g->name) DTP_ONNX_TRY(dnnl_tp_graph_set_name(im->graph, dtp_onnx_plain(g->name, room)));
     if (g->n_sparse_initializer)
         return dtp_onnx_fail(dnnl_tp_unimplemented, "the model has sparse initializers");
     for (size_t i = 0; i < g->n_initializer; ++i) DTP_ONNX_TRY(initializer(im, &scope, g->initializer[i]));
-    im->main = &scope;
-    for (int i = 0; im->part && i < im->part->ngiven; ++i)
-        DTP_ONNX_TRY(given_tensor(im, &scope, &im->part->given[i], &im->part->inputs[i]));
+    DTP_ONNX_TRY(dtp_part_begin_all(im, &scope));
     scope_t inputs = {0}; /* only to find names that are there twice */
     dtp_onnx_names_init(&inputs.names, &im->memory, 0);
     for (size_t i = 0; i < g->n_input; ++i) {
-        DTP_ONNX_TRY(define(&inputs, text(g->input[i]->name), &absent));
+        DTP_ONNX_TRY(define(&inputs, text(g->input[i]->name), &dtp_onnx_absent));
         DTP_ONNX_TRY(input(im, &scope, g->input[i], o, o->shapes ? o->shapes[i] : NULL));
     }
-    DTP_ONNX_TRY(nodes_of(im, &scope, g->n_node, g->node));
+    dnnl_tp_status_t status = nodes_of(im, &scope, g, NULL);
+    if (status && (int)status != DTP_PART_ENDS) return status;
     for (size_t i = 0; o->inputs && i < g->n_input; ++i) {
         const val_t *v = dtp_onnx_find(&scope, g->input[i]->name);
         o->inputs[i] = v->input ? v->v : -1;

@@ -24,22 +24,33 @@ static dnnl_tp_status_t give(run_t *run, const dtp_given_t *x) {
     request_t *r = &run->request;
     DTP_ONNX_TRY(
         dtp_import_grow(&r->memory, (void **)&r->given, &run->room, r->ngiven + 1, sizeof *r->given));
-    r->given[r->ngiven++] = *x;
+    r->given[r->ngiven] = *x;
+    if (*x->path) { /* the part that has it may end before the run */
+        const size_t bytes = strlen(x->path) + 1;
+        char *path = dtp_import_alloc(&r->memory, bytes);
+        if (!path) return dnnl_tp_out_of_memory;
+        r->given[r->ngiven].path = memcpy(path, x->path, bytes);
+    }
+    ++r->ngiven;
     return dnnl_tp_success;
 }
 
-static dtp_given_t *find_given(const run_t *run, const char *name) {
+static dtp_given_t *find_given(const run_t *run, const dtp_given_t *x) {
     for (int i = 0; i < run->request.ngiven; ++i)
-        if (!strcmp(run->request.given[i].name, name)) return &run->request.given[i];
+        if (!strcmp(run->request.given[i].name, x->name) && !strcmp(run->request.given[i].path, x->path))
+            return &run->request.given[i];
     return NULL;
 }
 
-/* An input of the model that has this name, as a given tensor. */
-static bool find_arg(const run_t *run, const char *name, dtp_given_t *x) {
+/* An input of the model that has the name of a tensor, as a given one. */
+static bool find_arg(const run_t *run, const dtp_given_t *wanted, dtp_given_t *x) {
+    const char *name = wanted->name;
+    if (*wanted->path) return false;
     for (int i = 0; i < run->session->nin; ++i) {
         const dnnl_tp_onnx_arg_t *arg = &run->request.args[i];
         if (strcmp(run->request.ports[i].name, name) || !arg->info) continue;
-        *x = (dtp_given_t){.name = run->request.ports[i].name, .info = *arg->info, .data = arg->data};
+        *x = (dtp_given_t){
+            .name = run->request.ports[i].name, .path = "", .info = *arg->info, .data = arg->data};
         return true;
     }
     return false;
@@ -70,7 +81,7 @@ static dnnl_tp_status_t run_part(run_t *run, call_t *c) {
     dtp_given_t *made = dtp_import_alloc(&run->request.memory, (size_t)part->nlive * sizeof *made);
     if (!out || !made) return dnnl_tp_out_of_memory;
     for (int i = 0; i < part->nlive; ++i) {
-        made[i].name = part->live[i];
+        made[i] = part->live[i];
         DTP_ONNX_TRY(dnnl_tp_executable_query(c->exe, part->live_values[i], &made[i].info));
         made[i].data = out[i] = bytes_for(run, &made[i].info);
         if (!out[i]) return dnnl_tp_out_of_memory;
@@ -81,31 +92,29 @@ static dnnl_tp_status_t run_part(run_t *run, call_t *c) {
 }
 
 /* Input i of the node at the end of a part, with its elements; false: it is absent. */
-static bool input_of(run_t *run, const dtp_part_t *part, size_t i, dtp_given_t *x) {
+static bool input_of(run_t *run, const dtp_part_t *part, int i, dtp_given_t *x) {
     *x = part->in[i];
     if (!x->name || x->data) return x->name != NULL;
-    const dtp_given_t *have = find_given(run, x->name);
+    const dtp_given_t *have = find_given(run, x);
     if (have) *x = *have;
-    return have || find_arg(run, part->in[i].name, x);
+    return have || find_arg(run, &part->in[i], x);
 }
 
 /* The results of the node at the end of a part. */
 static dnnl_tp_status_t compute(run_t *run, const dtp_part_t *part) {
     const node_proto_t *n = part->cut;
-    const model_proto_t *p = run->session->model->proto;
     dtp_given_t room[DTP_BY_DATA_IN] = {{0}}, out[DTP_BY_DATA_OUT] = {{0}};
     const dtp_given_t *in[DTP_BY_DATA_IN] = {NULL};
-    const scope_t scope = {.nimports = p->n_opset_import, .imports = p->opset_import};
     import_t im = {.model = run->session->model, .nodes_left = 1, .bytes_left = SIZE_MAX};
     cv_t cv = {.im = &im,
-               .scope = &scope,
+               .scope = part->scope,
                .node = n,
                .row = part->row,
                .since = part->since,
                .nin = (int)n->n_input,
                .nout = (int)n->n_output};
     im.memory = run->request.memory;
-    for (size_t i = 0; i < n->n_input && i < DTP_BY_DATA_IN; ++i) {
+    for (int i = 0; i < part->nin && i < DTP_BY_DATA_IN; ++i) {
         if (input_of(run, part, i, &room[i])) in[i] = &room[i];
         else if (part->in[i].name)
             return dtp_onnx_fail(dnnl_tp_unimplemented, "the tensor '%s' must be known", part->in[i].name);
@@ -115,6 +124,7 @@ static dnnl_tp_status_t compute(run_t *run, const dtp_part_t *part) {
     for (int i = 0; i < cv.nout && i < DTP_BY_DATA_OUT && !cv.status; ++i) {
         if (!*n->output[i]) continue;
         out[i].name = n->output[i];
+        out[i].path = part->scope->path;
         cv.status = give(run, &out[i]);
     }
     return cv.status;
@@ -122,11 +132,11 @@ static dnnl_tp_status_t compute(run_t *run, const dtp_part_t *part) {
 
 /* What the node at the end of a part needs becomes known. */
 static dnnl_tp_status_t make_known(run_t *run, const dtp_part_t *part) {
-    for (size_t i = 0; i < part->cut->n_input; ++i) {
-        if (i >= sizeof part->needs * 8 || !(part->needs >> i & 1)) continue;
-        dtp_given_t *have = find_given(run, part->in[i].name), x;
+    for (int i = 0; i < part->nin; ++i) {
+        if (i >= (int)sizeof part->needs * 8 || !(part->needs >> i & 1)) continue;
+        dtp_given_t *have = find_given(run, &part->in[i]), x;
         if (have) have->is_known = true;
-        else if (find_arg(run, part->in[i].name, &x)) {
+        else if (find_arg(run, &part->in[i], &x)) {
             x.is_known = true;
             DTP_ONNX_TRY(give(run, &x));
         } else {
@@ -136,12 +146,19 @@ static dnnl_tp_status_t make_known(run_t *run, const dtp_part_t *part) {
     return dnnl_tp_success;
 }
 
+/* What is known of given tensors; each part adds to it, so parts end. */
+static int facts(const request_t *r) {
+    int n = r->ngiven;
+    for (int i = 0; i < r->ngiven; ++i) n += r->given[i].is_known;
+    return n;
+}
+
 /* The call for the last part, or for the whole model. */
 static dnnl_tp_status_t reach_last(run_t *run, call_t **last) {
     request_t *r = &run->request;
-    /* Each part ends at a node, once for what it needs and once for what it makes. */
-    for (size_t left = 2 * run->session->model->proto->graph->n_node + 1; left-- > 0;) {
+    for (int before = -1; facts(r) > before;) {
         call_t *c;
+        before = facts(r);
         r->key_bytes = 0;
         DTP_ONNX_TRY(dtp_session_call(run->session, r, &c));
         if (!c->graph->part.cut) {

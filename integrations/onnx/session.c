@@ -256,6 +256,7 @@ static dnnl_tp_status_t read_args(request_t *r, const session_t *s) {
         const dtp_given_t *x = &r->given[i];
         const size_t bytes = (size_t)dtp_onnx_elems(&x->info) * dtp_onnx_type_size(x->info.data_type);
         DTP_ONNX_TRY(put(r, &x->name, sizeof x->name));
+        DTP_ONNX_TRY(put(r, x->path, strlen(x->path) + 1));
         DTP_ONNX_TRY(put(r, &x->is_known, sizeof x->is_known));
         DTP_ONNX_TRY(put(r, &x->info.ndims, sizeof x->info.ndims));
         DTP_ONNX_TRY(put(r, x->info.dims, (size_t)x->info.ndims * sizeof *x->info.dims));

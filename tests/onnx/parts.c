@@ -25,6 +25,34 @@ static void positive(bytes_t *m) {
     put_model(m, &g, 8, 17);
 }
 
+/* The same, p and y made by the branch of an If whose condition a run computes: m = Max(x), c = m == m. */
+static void in_branch(bytes_t *m) {
+    static const int64_t places[2] = {2, -1}, some[1] = {-1};
+    static bytes_t g, branch, n;
+    g.n = branch.n = n.n = m->n = 0;
+    put_node(&branch, "NonZero", "", "r", NULL, "bp");
+    put_node(&branch, "Transpose", "", "bp", NULL, "t");
+    put_node(&branch, "GatherND", "", "r", "t", "by");
+    put_value(&branch, G_OUTPUT, "bp", INT64, 2, places);
+    put_value(&branch, G_OUTPUT, "by", FLOAT, 1, some);
+    put_text(&n, N_INPUT, "c");
+    put_text(&n, N_OUTPUT, "p");
+    put_text(&n, N_OUTPUT, "y");
+    put_text(&n, N_OP, "If");
+    put_graph_attr(&n, "then_branch", &branch);
+    put_graph_attr(&n, "else_branch", &branch);
+    put_node(&g, "Relu", "", "x", NULL, "r");
+    put_node(&g, "ReduceMax", "", "x", NULL, "m");
+    put_node(&g, "Equal", "", "m", "m", "c");
+    put_message(&g, G_NODE, &n);
+    put_node(&g, "Add", "", "y", "y", "z");
+    put_value(&g, G_INPUT, "x", FLOAT, 2, two_by_n);
+    put_value(&g, G_OUTPUT, "z", FLOAT, 1, some);
+    put_value(&g, G_OUTPUT, "p", INT64, 2, places);
+    put_value(&g, G_OUTPUT, "r", FLOAT, 2, two_by_n);
+    put_model(m, &g, 8, 17);
+}
+
 static dnnl_tp_onnx_session_t open_session(const bytes_t *m, int max_calls) {
     const dnnl_tp_onnx_session_opts_t opts = {.struct_size = sizeof opts, .max_calls = max_calls};
     dnnl_tp_onnx_model_t model;
@@ -317,6 +345,8 @@ static void test_out_of_memory(void **state) {
     (void)state;
     static bytes_t m;
     positive(&m);
+    assert_in_range(fails_by_allocation(run_once, &m, true), 10, 100000);
+    in_branch(&m);
     assert_in_range(fails_by_allocation(run_once, &m, true), 10, 100000);
 }
 

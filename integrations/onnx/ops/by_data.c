@@ -325,8 +325,8 @@ void dtp_onnx_by_data(cv_t *cv) {
         if (!cv->in[i]) continue;
         if (!cv->in[i]->data) {
             dtp_cv_fail(cv, dnnl_tp_unimplemented,
-                        "its results have sizes that only a run knows: such nodes run in the main graph of a "
-                        "model, by dnnl_tp_onnx_session_run()");
+                        "its results have sizes that only a run knows: dnnl_tp_onnx_session_run() runs such "
+                        "nodes, but not in a While or in both branches of an If");
             return;
         }
         room[i] = (dtp_given_t){.info = cv->in[i]->info, .data = cv->in[i]->data};

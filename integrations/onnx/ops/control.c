@@ -38,6 +38,11 @@ void dtp_onnx_if(cv_t *cv) {
         for (int i = 0; i < cv->nout && !cv->status; ++i) yield[b][i] = dtp_cv_value(cv, out[b][i]);
         im->graph = around;
     }
+    for (int i = 0; i < cv->nout && !cv->status; ++i)
+        if (!dtp_onnx_may_be_same(&out[0][i]->info, &out[1][i]->info))
+            dtp_cv_fail(cv, dnnl_tp_unimplemented,
+                        "its branches make results of different types or shapes, and only a run knows which "
+                        "of them runs: dnnl_tp_onnx_session_run()");
     char room[DTP_ONNX_NAME];
     if (!cv->status)
         dtp_cv_pass_on(cv, dnnl_tp_graph_if(around, dtp_onnx_plain(dtp_cv_result(cv), room),

@@ -1,6 +1,7 @@
 /* Loop and Scan: unrolled where the number of iterations is known and their nodes are few, else a While of the graph. */
 #include "onnx/ops/ops.h"
 #include "onnx/ops/repeat.h"
+#include "onnx/part.h"
 #include "onnx/wanted.h"
 
 enum { MAX_OUTPUTS = 64, FEW_NODES = 4096 };
@@ -123,7 +124,7 @@ static bool unroll(cv_t *cv, const loop_t *l) {
         in[INDEX] = dtp_cv_constant(cv, dnnl_tp_s64, 0, NULL, &n);
         in[GOES_ON] = dtp_cv_constant(cv, dnnl_tp_boolean, 0, NULL, &yes);
         dtp_cv_body(cv, l->body, l->nvars + FIXED, in, out);
-        if (!cv->status && !known_condition(out[0], &goes_on)) return false;
+        if (!cv->status && !known_condition(out[0], &goes_on)) return dtp_part_ends_behind(cv, l->body);
         for (int k = 0; k < l->nscans && !cv->status; ++k) {
             if (n >= room) { /* doubled, for each of them */
                 val_t **more = dtp_cv_alloc(cv, sizeof *more * (size_t)(room ? 2 * room : 8));
@@ -178,10 +179,8 @@ static void as_while(cv_t *cv, const loop_t *l) {
     bool passes[MAX_OUTPUTS] = {false}, scans = false;
     for (int k = 0; k < l->nscans; ++k) scans |= dtp_cv_wanted(cv, l->nvars + k);
     if (scans && (!l->is_steady || l->count || l->most == INT64_MAX))
-        dtp_cv_fail(
-            cv, dnnl_tp_unimplemented,
-            "its number of iterations is not known when the graph is made, and the size of an output is "
-            "that number");
+        dtp_cv_fail(cv, dnnl_tp_unimplemented,
+                    "only a run knows its number of iterations, and the size of an output is that number");
     if (!cv->status && l->is_steady && !l->count && l->most == INT64_MAX)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph, "it never ends");
     if (cv->status) return;

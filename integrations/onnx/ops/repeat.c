@@ -24,11 +24,7 @@ val_t *dtp_repeat_variable(dtp_repeat_t *r, val_t *init) {
 void dtp_repeat_next(dtp_repeat_t *r, const val_t *variable, val_t *next, const char *name) {
     cv_t *cv = r->cv;
     if (cv->status) return;
-    const dnnl_tp_tensor_info_t *a = &variable->info, *b = &next->info;
-    bool same = a->data_type == b->data_type && a->ndims == b->ndims;
-    for (int d = 0; same && d < a->ndims; ++d)
-        same = a->dims[d] == b->dims[d] || a->dims[d] == CV_RUNTIME || b->dims[d] == CV_RUNTIME;
-    if (!same)
+    if (!dtp_onnx_may_be_same(&variable->info, &next->info))
         dtp_cv_fail(cv, dnnl_tp_unimplemented,
                     "its variable '%s' gets another shape or type, and its iterations are not known when the "
                     "graph is made",
