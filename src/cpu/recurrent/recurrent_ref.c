@@ -19,7 +19,7 @@ static dnnl_tp_status_t recurrent_ref_pd_init(dtp_pd_t *pd) {
 }
 
 typedef struct {
-    int64_t n;             /* hidden units */
+    int64_t n;              /* hidden units */
     const float *x, *r, *h; /* of a sequence: {G, n}, {G, n, n}, {n} */
 } row_t;
 
@@ -37,7 +37,8 @@ static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static void lstm_row(const row_t *a, float *c, float *y) {
     enum { I, O, F, G };
     for (int64_t u = 0; u < a->n; ++u) {
-        const double now = sigmoid(part(a, F, u)) * (double)c[u] + sigmoid(part(a, I, u)) * tanh(part(a, G, u));
+        const double now =
+            sigmoid(part(a, F, u)) * (double)c[u] + sigmoid(part(a, I, u)) * tanh(part(a, G, u));
         c[u] = (float)now;
         y[u] = (float)(sigmoid(part(a, O, u)) * tanh(now));
     }
@@ -48,8 +49,8 @@ static void gru_row(const row_t *a, const float *bias, float *wh, float *y) {
     for (int64_t u = 0; !bias && u < a->n; ++u) wh[u] = (float)(sigmoid(part(a, W, u)) * (double)a->h[u]);
     for (int64_t u = 0; u < a->n; ++u) {
         const double z = sigmoid(part(a, Z, u)), x = (double)a->x[Y * a->n + u];
-        const double s = bias ? sigmoid(part(a, W, u)) * (product(a, a->h, Y, u) + (double)bias[u])
-                              : product(a, wh, Y, u);
+        const double s =
+            bias ? sigmoid(part(a, W, u)) * (product(a, a->h, Y, u) + (double)bias[u]) : product(a, wh, Y, u);
         y[u] = (float)((1 - z) * tanh(x + s) + z * (double)a->h[u]);
     }
 }

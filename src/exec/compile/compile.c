@@ -132,6 +132,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     dtp_ir_sweep(ir);
     DTP_TRY(dtp_ir_fold(ir));
     if (ir->fuse && ir->nops) {
+        DTP_TRY(dtp_fuse_pad(ir));
         DTP_TRY(dtp_fuse_rows(ir));
         DTP_TRY(dtp_fuse_gelu(ir));
         DTP_TRY(dtp_fuse_swish(ir));

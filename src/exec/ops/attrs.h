@@ -65,4 +65,21 @@ typedef struct {
 enum { DTP_OP_CONVERT = -1 };
 extern const dtp_op_row_t dtp_op_convert;
 
+typedef struct {
+    dtp_op_attrs_t base;
+    int64_t axis; /* negative: from the end */
+} dtp_concat_attrs_t;
+
+/* x with a value before and behind its elements along some dimensions, and repeated along others: a node that only passes
+ * make (elements/pad.c). */
+typedef struct {
+    dtp_op_attrs_t base;
+    dnnl_tp_dims_t before, behind; /* elements along each dimension */
+    dnnl_tp_dims_t times;          /* 1: not repeated; otherwise nothing is before and behind */
+    dnnl_tp_data_type_t type;      /* of the value */
+    uint64_t value;                /* its bytes, the first one first */
+} dtp_pad_attrs_t;
+enum { DTP_OP_PAD = -2 };
+extern const dtp_op_row_t dtp_op_pad;
+
 #endif

@@ -3,14 +3,10 @@
 
 #include "common/problems/concat.h"
 
-typedef struct {
-    dtp_op_attrs_t base;
-    int64_t axis;
-} attrs_t;
-static const dtp_op_field_t concat_fields[] = {DTP_NEEDED(attrs_t, axis)};
+static const dtp_op_field_t concat_fields[] = {DTP_NEEDED(dtp_concat_attrs_t, axis)};
 
 static dnnl_tp_status_t concat_infer(const dtp_infer_t *c) {
-    const attrs_t *a = c->attrs;
+    const dtp_concat_attrs_t *a = c->attrs;
     int axis;
     char t0[DTP_SHAPE_TEXT], ti[DTP_SHAPE_TEXT];
     DTP_TRY(dtp_infer_axis(c, "axis", a->axis, c->in[0]->ndims, &axis));
@@ -64,7 +60,7 @@ static dnnl_tp_status_t concat_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
         return concat_parts(l, n);
     if (n->nin == 1) return dtp_lower_alias(l, n);
     const info_t *to = dtp_info(l, n->out[0]);
-    const int axis = dtp_axis(((const attrs_t *)n->attrs)->axis, to->ndims);
+    const int axis = dtp_axis(((const dtp_concat_attrs_t *)n->attrs)->axis, to->ndims);
     dtp_view_t views[DTP_GRAPH_MAX_ARGS];
     dtp_dim_order_t order;
     for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_view_any(l, n->in[i], &views[i]));
@@ -97,6 +93,6 @@ static dtp_cut_t concat_cut(const dtp_cut_arg_t *a) {
     return ((const dtp_concat_desc_t *)a->step->op)->axis ? DTP_CUT_SLICED : DTP_CUT_REFUSED;
 }
 
-const dtp_op_class_t dtp_class_concat =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(concat_fields), DTP_OP_JOINS | DTP_OP_KEEPS_ORDER, 0, DTP_ALL_BF16,
-                 dtp_one_result, concat_infer, concat_values, concat_lower, concat_cut, DTP_NO_POST);
+const dtp_op_class_t dtp_class_concat = DTP_OP_CLASS(
+    dtp_concat_attrs_t, DTP_FIELDS(concat_fields), DTP_OP_JOINS | DTP_OP_KEEPS_ORDER, 0, DTP_ALL_BF16,
+    dtp_one_result, concat_infer, concat_values, concat_lower, concat_cut, DTP_NO_POST);

@@ -39,15 +39,16 @@ static void expect(const problem_t *p) {
                 wh[u] = sigmoid((double)in[n + u] + product(p, n + u, was)) * was[u];
             for (int64_t u = 0; u < n; ++u) {
                 double part[4];
-                for (int64_t g = 0; g < parts; ++g) part[g] = (double)in[g * n + u] + product(p, g * n + u, was);
+                for (int64_t g = 0; g < parts; ++g)
+                    part[g] = (double)in[g * n + u] + product(p, g * n + u, was);
                 if (p->is_lstm) {
                     memory[u] = sigmoid(part[2]) * memory[u] + sigmoid(part[0]) * tanh(part[3]);
                     now[u] = sigmoid(part[1]) * tanh(memory[u]);
                     continue;
                 }
-                const double inner =
-                    p->has_bias ? sigmoid(part[1]) * (product(p, 2 * n + u, was) + (double)bias[u])
-                                : product(p, 2 * n + u, wh);
+                const double inner = p->has_bias
+                                         ? sigmoid(part[1]) * (product(p, 2 * n + u, was) + (double)bias[u])
+                                         : product(p, 2 * n + u, wh);
                 const double z = sigmoid(part[0]);
                 now[u] = (1 - z) * tanh((double)in[2 * n + u] + inner) + z * was[u];
             }
@@ -63,8 +64,8 @@ static void compare(const place_t *at, const problem_t *p, const char *what, con
         if (!(fabs((double)got[i] - want[i]) <= limit))
             fail_msg("%s x%d: %s of %d steps, %d x %d%s%s: %s %d is %g, not %g", at->name, at->threads,
                      p->is_lstm ? "lstm" : "gru", (int)p->steps, (int)p->batch, (int)p->hidden,
-                     p->reverse ? ", reverse" : "", p->has_bias ? ", bias" : "", what, (int)i,
-                     (double)got[i], want[i]);
+                     p->reverse ? ", reverse" : "", p->has_bias ? ", bias" : "", what, (int)i, (double)got[i],
+                     want[i]);
 }
 
 /* wanted: results of the graph, as bits. */
@@ -83,8 +84,8 @@ static void check(const place_t *at, const problem_t *p, bool constant, unsigned
     CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
     CHECK_OK(dnnl_tp_graph_input(g, &in[0], "x", dnnl_tp_f32, 3, dx));
     if (constant)
-        CHECK_OK(dnnl_tp_graph_constant(g, &in[1], "r", dnnl_tp_f32, 2, dr, r, DNNL_TP_CONSTANT_COPY, NULL,
-                                        NULL));
+        CHECK_OK(
+            dnnl_tp_graph_constant(g, &in[1], "r", dnnl_tp_f32, 2, dr, r, DNNL_TP_CONSTANT_COPY, NULL, NULL));
     else {
         CHECK_OK(dnnl_tp_graph_input(g, &in[1], "r", dnnl_tp_f32, 2, dr));
         fed[nfed++] = r;
@@ -95,7 +96,8 @@ static void check(const place_t *at, const problem_t *p, bool constant, unsigned
     else if (p->has_bias) CHECK_OK(dnnl_tp_graph_input(g, &in[3], "bias", dnnl_tp_f32, 1, db));
     if (p->is_lstm || p->has_bias) fed[nfed++] = p->is_lstm ? c : bias;
     CHECK_OK(dnnl_tp_graph_op(g, p->is_lstm ? dnnl_tp_op_lstm : dnnl_tp_op_gru, "f",
-                              3 + (p->is_lstm || p->has_bias), in, p->reverse, &attr, p->is_lstm ? 3 : 2, out));
+                              3 + (p->is_lstm || p->has_bias), in, p->reverse, &attr, p->is_lstm ? 3 : 2,
+                              out));
     for (int i = 0; i < 2 + p->is_lstm; ++i)
         if (wanted >> i & 1) {
             CHECK_OK(dnnl_tp_graph_output(g, out[i], NULL));
@@ -149,7 +151,8 @@ static void test_values(void **state) {
             fill(&rng, c, all, 2);
             fill(&rng, bias, n, 1);
             expect(&p);
-            for (int k = 0; k < nplaces; ++k) check(&at[k], &p, (number + k) % 2, number % 5 ? 7 : p.is_lstm ? 1u << k % 3 : 1u << k % 2);
+            for (int k = 0; k < nplaces; ++k)
+                check(&at[k], &p, (number + k) % 2, number % 5 ? 7 : p.is_lstm ? 1u << k % 3 : 1u << k % 2);
         }
 }
 
@@ -160,7 +163,11 @@ static void test_long(void **state) {
     int nplaces;
     const place_t *at = places(&nplaces);
     for (int kind = 0; kind < 4; ++kind) {
-        const problem_t p = {.steps = 200, .batch = 1, .hidden = 70, .is_lstm = kind < 2, .reverse = kind % 2,
+        const problem_t p = {.steps = 200,
+                             .batch = 1,
+                             .hidden = 70,
+                             .is_lstm = kind < 2,
+                             .reverse = kind % 2,
                              .has_bias = kind == 2};
         const int64_t parts = p.is_lstm ? 4 : 3;
         fill(&rng, x, p.steps * p.hidden * parts, kind % 2 ? 100 : 2);
@@ -199,7 +206,8 @@ static void test_refusals(void **state) {
         CHECK_OK(dnnl_tp_graph_input(g, &in[1], "r", dnnl_tp_f32, 2, all[i].r));
         CHECK_OK(dnnl_tp_graph_input(g, &in[2], "h", dnnl_tp_f32, 2, all[i].h));
         CHECK_OK(dnnl_tp_graph_input(g, &in[3], "c", all[i].type, all[i].nd, all[i].c));
-        const dnnl_tp_status_t status = dnnl_tp_graph_op(g, dnnl_tp_op_lstm, "l", 4, in, 0, NULL, RESULTS, out);
+        const dnnl_tp_status_t status =
+            dnnl_tp_graph_op(g, dnnl_tp_op_lstm, "l", 4, in, 0, NULL, RESULTS, out);
         if (status != all[i].status) fail_msg("case %d: %d, %s", (int)i, (int)status, dnnl_tp_last_error());
         CHECK_OK(dnnl_tp_graph_destroy(g));
     }

@@ -10,14 +10,14 @@ typedef enum { DTP_CELL_LSTM, DTP_CELL_GRU } dtp_cell_t;
  * src, the states, bias and the results are dense. */
 typedef struct {
     dtp_op_desc_t base;
-    int cell;    /* dtp_cell_t */
-    int reverse; /* step T - 1 comes first */
-    dtp_md_t src; /* {T, B, G H}, G: 4 parts of LSTM, 3 of GRU */
-    dtp_md_t wei; /* {G, H, H}; any: the implementation's choice */
-    dtp_md_t h;   /* {B, H} */
-    dtp_md_t c;   /* LSTM: {B, H}, else zero */
-    dtp_md_t bia; /* GRU: {H}: the reset gate comes behind the product; zero: before it */
-    dtp_md_t dst; /* {T, B, H} */
+    int cell;                /* dtp_cell_t */
+    int reverse;             /* step T - 1 comes first */
+    dtp_md_t src;            /* {T, B, G H}, G: 4 parts of LSTM, 3 of GRU */
+    dtp_md_t wei;            /* {G, H, H}; any: the implementation's choice */
+    dtp_md_t h;              /* {B, H} */
+    dtp_md_t c;              /* LSTM: {B, H}, else zero */
+    dtp_md_t bia;            /* GRU: {H}: the reset gate comes behind the product; zero: before it */
+    dtp_md_t dst;            /* {T, B, H} */
     dtp_md_t last_h, last_c; /* {B, H}; last_c: LSTM */
 } dtp_recurrent_desc_t;
 enum {

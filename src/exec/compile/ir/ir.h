@@ -209,6 +209,7 @@ dnnl_tp_status_t dtp_fuse_gelu(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_norm(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_parts(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_post_ops(dtp_ir_t *ir);
+dnnl_tp_status_t dtp_fuse_pad(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_rows(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_swish(dtp_ir_t *ir);
 /* Called after these: f32 values that bf16 operators make and read become bf16, with conversions

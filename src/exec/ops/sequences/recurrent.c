@@ -39,16 +39,16 @@ static dnnl_tp_status_t infer(const dtp_infer_t *c, int64_t parts) {
         TYPE(c->in[i]->data_type == dnnl_tp_f32, "%s has type %s, f32 is needed", name,
              dnnl_tp_dt2str(c->in[i]->data_type));
         const int nd = i < LAST ? ndims[i] : is_lstm ? 2 : 1;
-        SHAPE(c->in[i]->ndims == nd, "%s is %s, needed are %d dimensions", name,
-              dtp_info_text(c->in[i], tx), nd);
+        SHAPE(c->in[i]->ndims == nd, "%s is %s, needed are %d dimensions", name, dtp_info_text(c->in[i], tx),
+              nd);
     }
     const info_t *x = c->in[X], *r = c->in[R], *h = c->in[H], *last = c->nin > LAST ? c->in[LAST] : NULL;
     int64_t hidden = h->dims[1], batch = x->dims[1];
     bool fits = agree(&hidden, r->dims[1]) && agree(&batch, h->dims[0]);
-    if (last) fits &= agree(&hidden, last->dims[last->ndims - 1]) && (!is_lstm || agree(&batch, last->dims[0]));
+    if (last)
+        fits &= agree(&hidden, last->dims[last->ndims - 1]) && (!is_lstm || agree(&batch, last->dims[0]));
     int64_t all = DNNL_TP_RUNTIME_DIM_VAL;
-    SHAPE(hidden == DNNL_TP_RUNTIME_DIM_VAL ||
-              (hidden > 0 && !__builtin_mul_overflow(hidden, parts, &all)),
+    SHAPE(hidden == DNNL_TP_RUNTIME_DIM_VAL || (hidden > 0 && !__builtin_mul_overflow(hidden, parts, &all)),
           "there are %lld hidden units", (long long)hidden);
     fits &= dtp_dims_fit(x->dims[2], all) && dtp_dims_fit(r->dims[0], all);
     SHAPE(fits, "x %s, r %s and h %s do not fit each other, or not the last input", dtp_info_text(x, tx),
