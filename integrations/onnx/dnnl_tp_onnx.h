@@ -32,7 +32,7 @@ typedef struct {
 } dnnl_tp_onnx_problem_t;
 
 /** Options for reading a model; zeroed members mean defaults. The structs of older headers, which
- * end with max_bytes, are accepted. */
+ * end with max_bytes or report_ctx, are accepted. */
 typedef struct {
     size_t struct_size; /**< sizeof(dnnl_tp_onnx_open_opts_t) */
     /** Folder of the files of external data. NULL: the folder of the model's path; a model in
@@ -49,6 +49,10 @@ typedef struct {
      * fails; NULL = none. The error text has no room for all of them. At most 32 problems. */
     void (*report)(void *ctx, const dnnl_tp_onnx_problem_t *problem);
     void *report_ctx; /**< First argument of report. */
+    /** Seed of the nodes that draw random numbers and have no attribute seed; 0 is the default. Each
+     * run of the model goes on in the sequence of numbers of each node; a model that is opened anew
+     * begins it again. */
+    uint64_t seed;
 } dnnl_tp_onnx_open_opts_t;
 
 /** Shapes depend on this input's elements: fix it (see values). */

@@ -27,7 +27,29 @@ void dtp_onnx_model_unref(void *arg) {
     for (dtp_onnx_file_t *f = m->files; f; f = f->next)
         if (f->data) (void)munmap((void *)(uintptr_t)f->data, f->size);
     dtp_import_memory_free(&m->memory);
+    dtp_onnx_counter_t *c = atomic_load_explicit(&m->counters, memory_order_relaxed);
+    while (c) {
+        dtp_onnx_counter_t *next = c->next;
+        proto_free(NULL, c);
+        c = next;
+    }
     proto_free(NULL, m);
+}
+
+dtp_onnx_counter_t *dtp_onnx_counter(dnnl_tp_onnx_model_t m, uint64_t place) {
+    dtp_onnx_counter_t *first = atomic_load_explicit(&m->counters, memory_order_acquire), *mine = NULL;
+    for (;;) {
+        for (dtp_onnx_counter_t *c = first; c; c = c->next)
+            if (c->place == place) {
+                proto_free(NULL, mine);
+                return c;
+            }
+        if (!mine && !(mine = proto_alloc(NULL, sizeof *mine))) return NULL;
+        *mine = (dtp_onnx_counter_t){.next = first, .place = place};
+        if (atomic_compare_exchange_weak_explicit(&m->counters, &first, mine, memory_order_acq_rel,
+                                                  memory_order_acquire))
+            return mine;
+    }
 }
 
 dnnl_tp_status_t dnnl_tp_onnx_close(dnnl_tp_onnx_model_t model) {

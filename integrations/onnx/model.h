@@ -1,5 +1,5 @@
 /* An open model: its message, the data of its tensors and the files with these data. Immutable
- * after it was opened. */
+ * after it was opened, but for the counters of random numbers. */
 #ifndef DTP_ONNX_MODEL_H
 #define DTP_ONNX_MODEL_H
 
@@ -42,6 +42,13 @@ typedef struct dtp_onnx_file {
     size_t size;
 } dtp_onnx_file_t;
 
+/* How often a node that draws random numbers ran, in all graphs of the model. */
+typedef struct dtp_onnx_counter {
+    struct dtp_onnx_counter *next;
+    uint64_t place;
+    atomic_uint_fast64_t runs;
+} dtp_onnx_counter_t;
+
 struct dnnl_tp_onnx_model {
     atomic_int refs;
     dtp_import_memory_t memory;
@@ -58,6 +65,10 @@ struct dnnl_tp_onnx_model {
     bool *determines;
     /* For each input of the main graph: whether its elements select the branch of an If. */
     bool *decides;
+    /* Of nodes that have none. */
+    uint64_t seed;
+    /* Only grows. */
+    _Atomic(dtp_onnx_counter_t *) counters;
 };
 
 /* Allocates messages and models. */
@@ -65,6 +76,9 @@ extern const ProtobufCAllocator dtp_onnx_allocator;
 
 void dtp_onnx_model_ref(dnnl_tp_onnx_model_t model);
 void dtp_onnx_model_unref(void *model);
+/* The counter of the node at a place (random.c), which lives as long as the model; NULL: out of
+ * memory. Thread-safe. */
+dtp_onnx_counter_t *dtp_onnx_counter(dnnl_tp_onnx_model_t model, uint64_t place);
 /* The version of the operators of a domain in a list of imports; 0: the domain is not imported.
  * com.microsoft is always there, in its only version. */
 int64_t dtp_onnx_opset(size_t n, opset_proto_t *const *imports, const char *domain);

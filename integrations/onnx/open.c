@@ -66,7 +66,7 @@ static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder,
     DTP_ONNX_TRY(scan(data, size, max_bytes));
     dnnl_tp_onnx_model_t m = dtp_onnx_allocator.alloc(NULL, sizeof *m);
     if (!m) return dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
-    *m = (struct dnnl_tp_onnx_model){.allocator = dtp_onnx_allocator};
+    *m = (struct dnnl_tp_onnx_model){.allocator = dtp_onnx_allocator, .seed = opts->seed};
     atomic_init(&m->refs, 1);
     dtp_import_memory_init(&m->memory);
     dtp_onnx_names_init(&m->tensors, &m->memory, 1);
@@ -105,10 +105,11 @@ static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder,
 static dnnl_tp_status_t open_opts(const dnnl_tp_onnx_open_opts_t *opts, dnnl_tp_onnx_open_opts_t *out) {
     *out = (dnnl_tp_onnx_open_opts_t){0};
     if (!opts) return dnnl_tp_success;
-    const size_t older = offsetof(dnnl_tp_onnx_open_opts_t, report);
-    if (opts->struct_size != sizeof *opts && opts->struct_size != older)
-        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed are %zu or %zu",
-                             opts->struct_size, sizeof *opts, older);
+    const size_t oldest = offsetof(dnnl_tp_onnx_open_opts_t, report),
+                 older = offsetof(dnnl_tp_onnx_open_opts_t, seed);
+    if (opts->struct_size != sizeof *opts && opts->struct_size != older && opts->struct_size != oldest)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed are %zu, %zu or %zu",
+                             opts->struct_size, sizeof *opts, older, oldest);
     memcpy(out, opts, opts->struct_size);
     return dnnl_tp_success;
 }

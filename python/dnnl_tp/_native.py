@@ -30,7 +30,7 @@ Report = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(Problem))
 
 class OpenOpts(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("base_folder", c.c_char_p), ("max_bytes", c.c_size_t), ("report", Report),
-                ("report_ctx", c.c_void_p)]
+                ("report_ctx", c.c_void_p), ("seed", c.c_uint64)]
 
 
 class Port(c.Structure):

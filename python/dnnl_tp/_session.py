@@ -24,7 +24,7 @@ _CPU = 1
 _FLOAT16, _BFLOAT16 = 10, 16
 _FOREVER = 1e9  # seconds
 _LONG = .05  # seconds; after so long a run Ctrl-C is expected to work
-_MAX_THREADS, _MAX_CALLS, _MAX_SIZE = 256, 2**31 - 1, 2**63 - 1
+_MAX_THREADS, _MAX_CALLS, _MAX_SIZE, _MAX_SEED = 256, 2**31 - 1, 2**63 - 1, 2**64 - 1
 _fpmath_modes = {"strict": 0, "bf16": 1, "f16": 2, "any": 3, "tf32": 4}
 _types: Dict[int, Any] = {3: np.dtype(np.float32), 4: np.dtype(np.int32), 5: np.dtype(np.int8), 6: np.dtype(np.uint8),
           7: np.dtype(np.float64), 8: np.dtype(np.bool_), 16: np.dtype(np.int64)}
@@ -187,9 +187,9 @@ class Metadata(NamedTuple):
 _Bytes = (bytes, bytearray, memoryview)
 
 
-def open_model(model: Model, folder: Optional[bytes], report: Any = None) -> _native.Handle:
+def open_model(model: Model, folder: Optional[bytes], report: Any = None, seed: int = 0) -> _native.Handle:
     """The file, read and checked; report gets the problems of a model that can never run."""
-    opts = _native.OpenOpts(struct_size=c.sizeof(_native.OpenOpts), base_folder=folder)
+    opts = _native.OpenOpts(struct_size=c.sizeof(_native.OpenOpts), base_folder=folder, seed=seed)
     if report:
         opts.report = report
     if isinstance(model, _Bytes):
@@ -214,6 +214,7 @@ class Session(_Here):
     deterministic  operators with side effects run in the model's order
     fpmath         "strict", or "bf16": values between operators, and constant weights, may be kept in bfloat16; inputs
                    and outputs stay as they are
+    seed           of the nodes that draw random numbers and have no seed; each run goes on in their sequences
     dims           sizes of the model's open dimensions by their names, or by "input:axis": {"batch": 1, "x:2": 224}
 
     All but the model are given by name. What a session has: inputs and outputs, lists of Port; pool, or None; opset,
@@ -230,7 +231,8 @@ class Session(_Here):
 
     def __init__(self, model: Model, *, threads: int = 1, pool: Optional[Pool] = None,
                  base_folder: Optional[Path] = None, profile: Optional[Path] = None, max_calls: int = 16,
-                 deterministic: bool = False, fpmath: str = "strict", dims: Optional[Mapping[str, int]] = None) -> None:
+                 deterministic: bool = False, fpmath: str = "strict", dims: Optional[Mapping[str, int]] = None,
+                 seed: int = 0) -> None:
         if fpmath not in _fpmath_modes:
             raise InvalidArgument(f"fpmath is {fpmath!r}, not one of {', '.join(_fpmath_modes)}", 2)
         max_calls = _count("max_calls", max_calls, 0, _MAX_CALLS)
@@ -239,7 +241,7 @@ class Session(_Here):
             raise TypeError(f"pool is {pool!r}, not a dnnl_tp.Pool")
         folder = None if base_folder is None else _path("base_folder", base_folder)
         self._profile = None if profile is None else _path("profile", profile)
-        self._model = open_model(model, folder)
+        self._model = open_model(model, folder, None, _count("seed", seed, 0, _MAX_SEED))
         is_file = not isinstance(model, _Bytes)
         if self._profile is not None:
             self._check_profile(self._profile, [os.fsencode(cast(Path, model))] if is_file else [])

@@ -11,6 +11,7 @@
 typedef struct {
     dnnl_tp_tensor_info_t info;
     void *data;
+    bool is_drawn; /* random numbers: any elements are right */
 } tensor_t;
 
 enum { MAX_TENSORS = 64 };

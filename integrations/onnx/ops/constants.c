@@ -5,12 +5,28 @@
 
 void dtp_onnx_identity(cv_t *cv) { dtp_cv_set(cv, 0, cv->in[0]); }
 
-/* Inference: everything passes. */
+/* Training: an element passes if a random number is at least the ratio. */
+static void drop_some(cv_t *cv, double ratio, const uint64_t *seed) {
+    val_t *x = cv->in[0];
+    const dnnl_tp_data_type_t type = x->info.data_type;
+    if (!(ratio >= 0 && ratio <= 1)) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its ratio is %g", ratio);
+    for (int d = 0; d < x->info.ndims; ++d) (void)dtp_cv_dim(cv, x, d);
+    val_t *mask = cv->status ? NULL : dtp_cv_uniform(cv, type, x->info.ndims, x->info.dims, seed);
+    if (cv->status) return;
+    mask = dtp_cv_binary(cv, dnnl_tp_op_greater_equal, mask, dtp_cv_scalar(cv, type, ratio));
+    val_t *y =
+        dtp_cv_binary(cv, dnnl_tp_op_multiply, x, dtp_cv_scalar(cv, type, ratio < 1 ? 1 / (1 - ratio) : 0));
+    dtp_cv_set(cv, 0,
+               cv->status ? NULL : dtp_cv_select(dtp_cv_last(cv), mask, y, dtp_cv_scalar(cv, type, 0)));
+    dtp_cv_set(cv, 1, mask);
+}
+
 void dtp_onnx_dropout(cv_t *cv) {
     const val_t *x = cv->in[0];
     int64_t n = 0;
     (void)dtp_cv_float(cv, "ratio", .5f);
-    (void)dtp_cv_int(cv, "seed", 0);
+    const bool has_seed = dtp_cv_has(cv, "seed");
+    const uint64_t seed = (uint64_t)dtp_cv_int(cv, "seed", 0);
     enum { INPUT, RATIO, TRAINING, IS_TEST_UNTIL = 7 };
     if (cv->since < IS_TEST_UNTIL && !dtp_cv_int(cv, "is_test", 0))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it is in training mode");
@@ -18,7 +34,10 @@ void dtp_onnx_dropout(cv_t *cv) {
         const double *training = dtp_cv_numbers(cv, TRAINING, &n);
         if (training && (n != 1 || *training != 0)) {
             const double *ratio = dtp_cv_given(cv, RATIO) ? dtp_cv_numbers(cv, RATIO, &n) : NULL;
-            if (!ratio || *ratio != 0) dtp_cv_fail(cv, dnnl_tp_unimplemented, "it is in training mode");
+            if (!cv->status && (!ratio || *ratio != 0)) {
+                drop_some(cv, ratio ? *ratio : .5, has_seed ? &seed : NULL);
+                return;
+            }
         }
     }
     dtp_cv_set(cv, 0, cv->in[0]);

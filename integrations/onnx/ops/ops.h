@@ -38,6 +38,9 @@ val_t *dtp_cv_layer_norm(cv_t *cv, val_t *x, int begin, val_t *scale, val_t *bia
 val_t *dtp_cv_rms_norm(cv_t *cv, val_t *x, int begin, val_t *scale, float epsilon);
 /* (x - mean) / sqrt(variance + epsilon) over axes. */
 val_t *dtp_cv_normalized(cv_t *cv, val_t *x, int n, const int64_t *axes, float epsilon);
+/* Random numbers of f32 or f64 from 0 on and below 1. seed: the node's; NULL: it has none. */
+val_t *dtp_cv_uniform(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t *dims,
+                      const uint64_t *seed);
 /* By tanh or by erf. */
 val_t *dtp_cv_gelu(cv_t *cv, val_t *x, bool tanh_form);
 /* With the attributes of the node's windows; in: an image, weights, maybe a bias. */
