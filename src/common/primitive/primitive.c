@@ -16,12 +16,13 @@ static void primitive_destroy(dtp_object_t *obj) {
     dtp_object_release(p->pd);
 }
 
-static dnnl_tp_status_t make_primitive(dtp_primitive_t **out, const dtp_pd_t *pd) {
+static dnnl_tp_status_t make(dtp_primitive_t **out, const dtp_pd_t *pd, bool clones) {
+    dnnl_tp_status_t status = dnnl_tp_success;
     dtp_primitive_t *p =
         dtp_object_create(pd->engine->allocator, sizeof *p, DTP_OBJ_PRIMITIVE, primitive_destroy);
     if (!p) return dnnl_tp_out_of_memory;
-    /* A pd can change by next_impl, a primitive's must not: it gets its own. */
-    dnnl_tp_status_t status = dnnl_tp_primitive_desc_clone(&p->pd, pd);
+    if (clones) status = dnnl_tp_primitive_desc_clone(&p->pd, pd);
+    else p->pd = dtp_object_retain((dtp_pd_t *)(uintptr_t)pd);
     if (status) {
         p->obj.destroy = NULL;
         dtp_object_release(p);
@@ -33,17 +34,36 @@ static dnnl_tp_status_t make_primitive(dtp_primitive_t **out, const dtp_pd_t *pd
     return status;
 }
 
+/* A pd can change by next_impl, a primitive's must not: it gets its own. */
+static dnnl_tp_status_t make_with_clone(dtp_primitive_t **out, const dtp_pd_t *pd) {
+    return make(out, pd, true);
+}
+static dnnl_tp_status_t make_with_pd(dtp_primitive_t **out, const dtp_pd_t *pd) {
+    return make(out, pd, false);
+}
+
+static dnnl_tp_status_t get(dtp_primitive_t **primitive, const dtp_pd_t *pd,
+                            dnnl_tp_status_t (*make_it)(dtp_primitive_t **, const dtp_pd_t *)) {
+    bool verbose = dtp_verbose_on(DTP_VERBOSE_CREATE), hit;
+    double start = verbose ? dtp_now_ms() : 0;
+    DTP_TRY(dtp_cache_get(primitive, pd, make_it, &hit));
+    if (verbose)
+        dtp_verbose_primitive(hit ? "create:cache_hit" : "create:cache_miss", pd, dtp_now_ms() - start);
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_primitive_create(dnnl_tp_primitive_t *primitive,
                                           const_dnnl_tp_primitive_desc_t primitive_desc) {
     DTP_OUT(primitive, NULL);
     DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
-    bool verbose = dtp_verbose_on(DTP_VERBOSE_CREATE), hit;
-    double start = verbose ? dtp_now_ms() : 0;
-    DTP_TRY(dtp_cache_get(primitive, primitive_desc, make_primitive, &hit));
-    if (verbose)
-        dtp_verbose_primitive(hit ? "create:cache_hit" : "create:cache_miss", primitive_desc,
-                              dtp_now_ms() - start);
-    return dnnl_tp_success;
+    return get(primitive, primitive_desc, make_with_clone);
+}
+
+dnnl_tp_status_t dtp_primitive_create_of(dtp_primitive_t **primitive, dtp_pd_t *pd) {
+    *primitive = NULL;
+    const dnnl_tp_status_t status = get(primitive, pd, make_with_pd);
+    dtp_object_release(pd);
+    return status;
 }
 
 /* Kernels are compiled ahead: a blob holds none, and says which primitive it is of. */

@@ -8,6 +8,7 @@
 static void pd_destroy(dtp_object_t *obj) {
     dtp_pd_t *pd = (dtp_pd_t *)obj;
     dtp_free(NULL, atomic_load(&pd->blob_id));
+    dtp_free(pd->engine->allocator, pd->plan);
     dtp_object_release(pd->attr);
     dtp_object_release(pd->peer);
     dtp_object_release(pd->engine);
@@ -164,8 +165,18 @@ static const dtp_impl_t *impl_at(const dtp_impl_t *const *list, int i, unsigned 
     return i > 0 && list[i - 1]->isa & DTP_ISA_AVX512_BF16 ? list[i - 1] : list[i];
 }
 
-/* Tries implementations from number `from` on; leaves pd, which has none, with the first that takes the problem. */
-static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list, int from) {
+/* A copy of so many bytes of a plan becomes pd's. */
+static dnnl_tp_status_t set_plan(dtp_pd_t *pd, const void *plan, size_t bytes) {
+    pd->plan_bytes = bytes;
+    pd->plan = bytes ? dtp_alloc(pd->engine->allocator, bytes, DTP_CACHE_LINE) : NULL;
+    if (bytes && !pd->plan) return dtp_no_memory(bytes);
+    if (bytes) memcpy(pd->plan, plan, bytes);
+    return dnnl_tp_success;
+}
+
+/* Tries implementations from number `from` on with room for their plans; leaves pd, which has none, with the first that takes
+ * the problem. */
+static dnnl_tp_status_t try_impls(dtp_pd_t *pd, const dtp_impl_t *const *list, int from) {
     bool fresh = true; /* nothing is written to pd->op yet */
     for (int i = from; list[i]; ++i) {
         const dtp_impl_t *impl = impl_at(list, i, pd->engine->isa);
@@ -178,7 +189,8 @@ static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list,
         } else {
             if (!fresh) memcpy(pd->op, pd->user, pd->op_size);
             fresh = false;
-            if (impl->plan_size) memset(pd->plan, 0, impl->plan_size);
+            const size_t zeroed = impl->plan_head ? impl->plan_head : impl->plan_size;
+            if (zeroed) memset(pd->plan, 0, zeroed);
             pd->scratch_shared = pd->scratch_per_slot = 0;
             pd->impl = impl;
             pd->impl_index = i;
@@ -194,6 +206,22 @@ static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list,
         if (status != dnnl_tp_unimplemented) return status;
     }
     return dnnl_tp_unimplemented;
+}
+
+static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list, int from) {
+    size_t most = 0;
+    for (int i = from; list[i]; ++i) most = list[i]->plan_size > most ? list[i]->plan_size : most;
+    void *room = most ? dtp_alloc(pd->engine->allocator, most, DTP_CACHE_LINE) : NULL;
+    if (most && !room) return dtp_no_memory(most);
+    pd->plan = room;
+    dnnl_tp_status_t status = try_impls(pd, list, from);
+    pd->plan = NULL;
+    if (status == dnnl_tp_success) {
+        const dtp_impl_t *impl = pd->impl;
+        status = set_plan(pd, room, impl->plan_used ? impl->plan_used(room) : impl->plan_size);
+    }
+    dtp_free(pd->engine->allocator, room);
+    return status;
 }
 
 /* The reason is that of the last implementation, which takes most. */
@@ -214,13 +242,10 @@ typedef struct {
 } engines_t;
 
 static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op_desc_t *op, size_t op_size,
-                                 const dtp_attr_t *attr, const dtp_impl_t *const *list) {
+                                 const dtp_attr_t *attr) {
     *out = NULL;
     dnnl_tp_engine_t engine = engines.runs;
     const dtp_op_info_t *info = dtp_op_info(op->kind);
-    size_t plan = 0;
-    for (int i = 0; list[i]; ++i)
-        if (list[i]->plan_size > plan) plan = list[i]->plan_size;
     dtp_attr_t *copy;
     DTP_TRY(dtp_attr_copy(engine->allocator, &copy, attr));
     int nquant = copy->n_scales + copy->n_zero_points;
@@ -229,9 +254,9 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op
            args = align64(sizeof(dtp_pd_arg_t) * nargs);
     size_t bytes = align64((sizeof(size_t) + sizeof(uint64_t)) * nargs),
            quants = align64(sizeof(dtp_md_t) * (size_t)nquant);
-    const size_t zeroed = head + args + bytes + quants; /* problems are copied; choose_impl zeroes the plan */
+    const size_t zeroed = head + args + bytes + quants; /* problems are copied */
     dtp_pd_t *pd =
-        dtp_object_create_begun(engine->allocator, zeroed + 2 * ops + plan, zeroed, DTP_OBJ_PD, pd_destroy);
+        dtp_object_create_begun(engine->allocator, zeroed + 2 * ops, zeroed, DTP_OBJ_PD, pd_destroy);
     if (!pd) {
         dtp_object_release(copy);
         return dnnl_tp_out_of_memory;
@@ -250,7 +275,6 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op
     at = (char *)pd + zeroed;
     pd->user = (dtp_op_desc_t *)(void *)at;
     pd->op = (dtp_op_desc_t *)(void *)(at + ops);
-    pd->plan = at + 2 * ops;
     memcpy(pd->user, op, op_size);
     memcpy(pd->op, op, op_size);
     resolve_threads(pd);
@@ -260,15 +284,15 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op
 }
 
 /* Another one of the same problem, attributes and threads, without an implementation. */
-static dnnl_tp_status_t pd_alloc_like(dtp_pd_t **out, const dtp_pd_t *pd, const dtp_impl_t *const *list) {
+static dnnl_tp_status_t pd_alloc_like(dtp_pd_t **out, const dtp_pd_t *pd) {
     const engines_t engines = {pd->engine, pd->peer, pd->peer_arg};
-    DTP_TRY(pd_alloc(out, engines, pd->user, pd->op_size, pd->attr, list));
+    DTP_TRY(pd_alloc(out, engines, pd->user, pd->op_size, pd->attr));
     (*out)->num_threads = pd->num_threads;
     (*out)->pool_flags = pd->pool_flags;
     return dnnl_tp_success;
 }
 
-/* Gives pd what choose_impl found for `from`, one like it. */
+/* Gives pd what choose_impl found for `from`, one like it; all but the plan. */
 static void take_choice(dtp_pd_t *pd, const dtp_pd_t *from) {
     const dtp_post_ops_t *chain = from->attr->post_ops;
     pd->impl = from->impl;
@@ -278,7 +302,6 @@ static void take_choice(dtp_pd_t *pd, const dtp_pd_t *from) {
     memcpy(pd->op, from->op, pd->op_size);
     if (chain->len)
         memcpy(pd->attr->post_ops->entry, chain->entry, sizeof *chain->entry * (size_t)chain->len);
-    if (pd->impl->plan_size) memcpy(pd->plan, from->plan, pd->impl->plan_size);
     finish_args(pd);
 }
 
@@ -307,7 +330,7 @@ static dnnl_tp_status_t create(dnnl_tp_primitive_desc_t *out, engines_t engines,
                         dtp_op_info(op->kind)->name);
     DTP_TRY(check_opaque(dtp_op_info(op->kind), op));
     dtp_pd_t *pd;
-    DTP_TRY(pd_alloc(&pd, engines, op, op_size, attr, list));
+    DTP_TRY(pd_alloc(&pd, engines, op, op_size, attr));
     dnnl_tp_status_t status = dtp_check_attr(pd);
     if (status == dnnl_tp_success) {
         status = choose_impl(pd, list, 0);
@@ -346,10 +369,14 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primi
     if (pd->info->single || !list[next]) DTP_RETURN(last_impl(pd));
     /* Tried on a copy, so that a failure leaves pd as it was. */
     dtp_pd_t *probe;
-    DTP_TRY(pd_alloc_like(&probe, pd, list));
+    DTP_TRY(pd_alloc_like(&probe, pd));
     dnnl_tp_status_t status = choose_impl(probe, list, next);
     if (status == dnnl_tp_success) {
+        void *plan = pd->plan; /* goes with the probe */
         take_choice(pd, probe);
+        pd->plan = probe->plan;
+        pd->plan_bytes = probe->plan_bytes;
+        probe->plan = plan;
         dtp_free(NULL, atomic_exchange(&pd->blob_id, NULL));
     }
     dtp_object_release(probe);
@@ -360,9 +387,14 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_clone(dnnl_tp_primitive_desc_t *primitiv
                                               const_dnnl_tp_primitive_desc_t existing) {
     DTP_OUT(primitive_desc, NULL);
     DTP_REQUIRE_HANDLE(existing, DTP_OBJ_PD);
-    DTP_TRY(pd_alloc_like(primitive_desc, existing, existing->engine->v->impl_list(existing->info->kind)));
-    take_choice(*primitive_desc, existing);
-    return dnnl_tp_success;
+    dtp_pd_t *pd;
+    DTP_TRY(pd_alloc_like(&pd, existing));
+    const dnnl_tp_status_t status = set_plan(pd, existing->plan, existing->plan_bytes);
+    if (status == dnnl_tp_success) {
+        take_choice(pd, existing);
+        *primitive_desc = pd;
+    } else dtp_object_release(pd);
+    DTP_RETURN(status);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_desc_destroy(dnnl_tp_primitive_desc_t primitive_desc) {

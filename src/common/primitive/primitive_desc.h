@@ -1,6 +1,6 @@
 /* Primitive descriptors: a checked problem, the implementation that was chosen for it and its plan.
  *
- * Memory: one block = struct + problem as the user gave it + problem with `any` resolved + plan of the
+ * Memory: one block = struct + problem as the user gave it + problem with `any` resolved; and the plan of the
  * implementation. Immutable after creation except by next_impl. */
 #ifndef DTP_COMMON_PRIMITIVE_PRIMITIVE_DESC_H
 #define DTP_COMMON_PRIMITIVE_PRIMITIVE_DESC_H
@@ -51,7 +51,10 @@ typedef struct dtp_impl {
     const char *name; /* "ukr:avx512", "simd:avx2", "ref:any" */
     unsigned isa;     /* DTP_ISA_* bits needed */
     unsigned flags;   /* DTP_IMPL_* */
-    size_t plan_size; /* bytes of pd->plan */
+    size_t plan_size; /* bytes of pd->plan while pd_init works */
+    /* Plans that end with arrays: bytes before these, which are zeroed (0: plan_size), and bytes that the plan keeps. */
+    size_t plan_head;
+    size_t (*plan_used)(const void *plan);
     /* Checks in the order direction, types, layouts, attributes, sizes, device; resolves any; books scratch;
      * fixes thread count, split and grain. unimplemented = try the next one; anything else ends the search.
      */
@@ -78,9 +81,10 @@ struct dnnl_tp_primitive_desc {
     int impl_index;  /* in the engine's order of its list */
     int num_threads; /* resolved, >= 1 */
     uint64_t pool_flags;
-    /* impl->plan_size bytes, zeroed before pd_init. It holds no address in this descriptor or its attributes,
-     * but dense indices of arguments: clones copy it. */
+    /* plan_bytes bytes, owned. It holds no address in this descriptor, in itself or in the attributes, but dense indices of
+     * arguments: clones copy it. */
     void *plan;
+    size_t plan_bytes;
     size_t scratch_shared, scratch_per_slot; /* bytes booked; multiples of 64 */
     dtp_md_t scratch_md;                     /* user mode */
     bool has_runtime;                        /* some argument has run-time dims */
@@ -184,12 +188,14 @@ dtp_op_work_t dtp_pd_work(const dtp_pd_t *pd, const dtp_md_t *const *mds);
 
 struct dnnl_tp_primitive {
     dtp_object_t obj;
-    dtp_pd_t *pd; /* retained */
+    dtp_pd_t *pd; /* retained; nobody changes it */
     void *prepared
         [4]; /* owned by the primitive, from pd->engine->allocator but for what unprepare takes back */
     _Atomic bool told; /* that a reference serves a large problem */
 };
 
+/* A primitive of a descriptor that nobody else has; the reference to it is given up. */
+dnnl_tp_status_t dtp_primitive_create_of(dtp_primitive_t **primitive, dtp_pd_t *pd);
 /* Runs and writes the verbose lines that are asked for. */
 dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, const dtp_exec_ctx_t *ctx)
     __attribute__((cold));

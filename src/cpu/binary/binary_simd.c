@@ -89,5 +89,5 @@ static dnnl_tp_status_t binary_pd_init(dtp_pd_t *pd) {
     return dtp_program_plan(pd->plan, pd, md);
 }
 
-DTP_CPU_IMPLS_AND_ANY(binary, "simd", .flags = DTP_IMPL_IN_PLACE, .plan_size = sizeof(dtp_program_t),
-                      .pd_init = binary_pd_init, .execute = dtp_program_execute);
+DTP_CPU_IMPLS_AND_ANY(binary, "simd", .flags = DTP_IMPL_IN_PLACE, DTP_PROGRAM_PLAN, .pd_init = binary_pd_init,
+                      .execute = dtp_program_execute);

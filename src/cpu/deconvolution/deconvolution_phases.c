@@ -22,8 +22,16 @@ typedef struct {
     int64_t phase[DIMS], phases;
     bool converts_src, converts_wei, finishes;
     size_t src_at, wei_at, dst_at, bia_at; /* bytes into the shared scratch */
-    dtp_program_t src, wei, dst;
+    dtp_program_t src, wei, dst;           /* those of converts_src, converts_wei, finishes */
 } plan_t;
+
+static size_t phases_used(const void *plan) {
+    const plan_t *p = plan;
+    return p->finishes       ? offsetof(plan_t, dst) + dtp_program_used(&p->dst)
+           : p->converts_wei ? offsetof(plan_t, wei) + dtp_program_used(&p->wei)
+           : p->converts_src ? offsetof(plan_t, src) + dtp_program_used(&p->src)
+                             : offsetof(plan_t, src);
+}
 
 /* ---- Phases ------------------------------------------------------------------------------------------ */
 
@@ -345,5 +353,6 @@ static dnnl_tp_status_t phases_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
 }
 
 static const dtp_impl_constants_t phases_constants = {phases_prepare, NULL};
-DTP_CPU_IMPLS_AND_BF16(deconvolution, "ukr", .plan_size = sizeof(plan_t), .pd_init = phases_pd_init,
-                       .constants = &phases_constants, .execute = phases_execute);
+DTP_CPU_IMPLS_AND_BF16(deconvolution, "ukr", .plan_size = sizeof(plan_t), .plan_head = offsetof(plan_t, src),
+                       .plan_used = phases_used, .pd_init = phases_pd_init, .constants = &phases_constants,
+                       .execute = phases_execute);

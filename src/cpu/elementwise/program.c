@@ -503,6 +503,12 @@ bool dtp_program_cut(dtp_program_t *m, const dtp_pd_t *pd, const dtp_md_t *const
     return true;
 }
 
+size_t dtp_program_used(const void *program) {
+    const dtp_program_t *m = program;
+    return m->nzero ? offsetof(dtp_program_t, zero) + sizeof *m->zero * (size_t)m->nzero
+                    : offsetof(dtp_program_t, box) + sizeof *m->box * (size_t)m->nboxes;
+}
+
 size_t dtp_program_slot_bytes(const dtp_program_t *m) {
     /* One per operand (the destination's holds its old value), one for ACC, one to turn tiles in. */
     return m->buffers ? (size_t)(m->nops + 2) * (size_t)(DTP_PROGRAM_TILE * m->word) : 0;

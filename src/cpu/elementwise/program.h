@@ -98,6 +98,12 @@ typedef struct dtp_program {
     dtp_box_t zero[DTP_BOXES_MAX]; /* padding of the destination */
 } dtp_program_t;
 
+/* For plans that are a program, or end with one: bytes that need no zeros before them, and that a run reads. */
+#define DTP_PROGRAM_HEAD offsetof(dtp_program_t, box)
+size_t dtp_program_used(const void *program);
+#define DTP_PROGRAM_PLAN \
+    .plan_size = sizeof(dtp_program_t), .plan_head = DTP_PROGRAM_HEAD, .plan_used = dtp_program_used
+
 /* Starts a program: operand 0 = dst, operand 1 = the first value of ACC. */
 void dtp_program_begin(dtp_program_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int dst_arg,
                        dnnl_tp_data_type_t src_dt, int src_arg);

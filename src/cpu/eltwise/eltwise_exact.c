@@ -21,5 +21,5 @@ static dnnl_tp_status_t eltwise_exact_init(dtp_pd_t *pd) {
     return dtp_program_plan(m, pd, md);
 }
 
-DTP_CPU_IMPLS_AND_ANY(eltwise_exact, "exact", .plan_size = sizeof(dtp_program_t),
-                      .pd_init = eltwise_exact_init, .execute = dtp_program_execute);
+DTP_CPU_IMPLS_AND_ANY(eltwise_exact, "exact", DTP_PROGRAM_PLAN, .pd_init = eltwise_exact_init,
+                      .execute = dtp_program_execute);

@@ -30,5 +30,5 @@ static dnnl_tp_status_t prelu_pd_init(dtp_pd_t *pd) {
     return dtp_program_plan(program, pd, md);
 }
 
-DTP_CPU_IMPLS_AND_ANY(prelu, "simd", .plan_size = sizeof(dtp_program_t), .pd_init = prelu_pd_init,
+DTP_CPU_IMPLS_AND_ANY(prelu, "simd", DTP_PROGRAM_PLAN, .pd_init = prelu_pd_init,
                       .execute = dtp_program_execute);

@@ -57,13 +57,19 @@ typedef struct {
     int64_t count;               /* elements per output of the whole problem */
     dtp_reduce_fn_t once;        /* one call on dst does it all; or NULL */
     dtp_reduce_args_t once_args; /* all but the addresses */
+    dtp_md_t out;                /* where outputs appear, f32 */
+    bool direct;                 /* out is dst */
+    size_t out_bytes, slot_bytes;
     int nboxes;
     red_box_t box[DTP_BOXES_MAX];
-    dtp_md_t out; /* where outputs appear, f32 */
-    bool direct;  /* out is dst */
-    size_t out_bytes, slot_bytes;
-    dtp_program_t program;
+    dtp_program_t program; /* from out to dst, if out is not dst */
 } red_plan_t;
+
+static size_t reduction_used(const void *plan) {
+    const red_plan_t *p = plan;
+    return p->direct ? offsetof(red_plan_t, box) + sizeof *p->box * (size_t)p->nboxes
+                     : offsetof(red_plan_t, program) + dtp_program_used(&p->program);
+}
 
 static int op_of(const dtp_reduction_desc_t *d) {
     switch (d->alg) {
@@ -400,5 +406,6 @@ static dnnl_tp_status_t reduction_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(reduction, "simd", .plan_size = sizeof(red_plan_t), .pd_init = reduction_pd_init,
-                      .execute = reduction_execute);
+DTP_CPU_IMPLS_AND_ANY(reduction, "simd", .plan_size = sizeof(red_plan_t),
+                      .plan_head = offsetof(red_plan_t, box), .plan_used = reduction_used,
+                      .pd_init = reduction_pd_init, .execute = reduction_execute);

@@ -11,11 +11,17 @@
 #define WORTH_TWO_STEPS 1024
 
 typedef struct {
-    dtp_program_t program;
     bool two_steps;
     dtp_md_t between; /* dst's type, source's order */
+    dtp_program_t program;
     dtp_program_t second;
 } reorder_plan_t;
+
+static size_t reorder_used(const void *plan) {
+    const reorder_plan_t *p = plan;
+    return p->two_steps ? offsetof(reorder_plan_t, second) + dtp_program_used(&p->second)
+                        : offsetof(reorder_plan_t, program) + dtp_program_used(&p->program);
+}
 
 /* Quantization vectors of an execution and the descriptors by operand. */
 typedef struct {
@@ -128,4 +134,5 @@ static dnnl_tp_status_t reorder_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
 }
 
 DTP_CPU_IMPLS_AND_ANY(reorder, "simd", .flags = DTP_IMPL_IN_PLACE, .plan_size = sizeof(reorder_plan_t),
-                      .pd_init = reorder_pd_init, .execute = reorder_execute);
+                      .plan_head = offsetof(reorder_plan_t, program) + DTP_PROGRAM_HEAD,
+                      .plan_used = reorder_used, .pd_init = reorder_pd_init, .execute = reorder_execute);

@@ -43,5 +43,5 @@ static dnnl_tp_status_t shuffle_moves_pd_init(dtp_pd_t *pd) {
     return dtp_program_plan(program, pd, md);
 }
 
-DTP_CPU_IMPLS_AND_ANY(shuffle_moves, "moves", .plan_size = sizeof(dtp_program_t),
-                      .pd_init = shuffle_moves_pd_init, .execute = dtp_program_execute);
+DTP_CPU_IMPLS_AND_ANY(shuffle_moves, "moves", DTP_PROGRAM_PLAN, .pd_init = shuffle_moves_pd_init,
+                      .execute = dtp_program_execute);

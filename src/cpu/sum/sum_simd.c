@@ -15,9 +15,14 @@ typedef struct {
     bool stream;
     int64_t nelems;
     const dtp_vops_t *vops;
-    dtp_fused_fn_t pair; /* two sources and dst of one small type, scales 1 */
-    dtp_program_t program;
+    dtp_fused_fn_t pair;   /* two sources and dst of one small type, scales 1 */
+    dtp_program_t program; /* unless linear */
 } sum_plan_t;
+
+static size_t sum_used(const void *plan) {
+    const sum_plan_t *p = plan;
+    return offsetof(sum_plan_t, program) + (p->linear ? 0 : dtp_program_used(&p->program));
+}
 
 dnnl_tp_status_t dtp_sum_check(dtp_pd_t *pd) {
     dtp_sum_desc_t *op = (dtp_sum_desc_t *)pd->op;
@@ -166,4 +171,5 @@ static dnnl_tp_status_t sum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ct
 }
 
 DTP_CPU_IMPLS_AND_ANY(sum, "simd", .flags = DTP_IMPL_IN_PLACE, .plan_size = sizeof(sum_plan_t),
+                      .plan_head = offsetof(sum_plan_t, program) + DTP_PROGRAM_HEAD, .plan_used = sum_used,
                       .pd_init = sum_pd_init, .execute = sum_execute);

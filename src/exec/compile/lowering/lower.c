@@ -329,8 +329,7 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, const
         if (lower->tf32) attr->fpmath_mode = dnnl_tp_fpmath_mode_tf32;
         status = dtp_pd_create(&pd, lower->engine, op, step->work->op_size, attr);
     }
-    if (status == dnnl_tp_success) status = dnnl_tp_primitive_create(primitive, pd);
-    if (pd) (void)dnnl_tp_primitive_desc_destroy(pd);
+    if (status == dnnl_tp_success) status = dtp_primitive_create_of(primitive, pd);
     if (attr) (void)dnnl_tp_primitive_attr_destroy(attr);
     return status;
 }
