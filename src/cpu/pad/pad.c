@@ -17,10 +17,10 @@ typedef struct {
     const dtp_move_t *moves;
     int naxes;
     axis_t axis[DNNL_TP_MAX_NDIMS];
-    int64_t outer;          /* before the first axis */
-    int64_t src, dst;       /* bytes of what the axes hold */
-    bool by_blocks;         /* threads take whole blocks of `outer` */
-    bool is_byte;           /* all bytes of value are equal */
+    int64_t outer;    /* before the first axis */
+    int64_t src, dst; /* bytes of what the axes hold */
+    bool by_blocks;   /* threads take whole blocks of `outer` */
+    bool is_byte;     /* all bytes of value are equal */
     int64_t grain, border_grain;
     char value[WORD];
 } plan_t;
@@ -77,12 +77,14 @@ static void fill(const plan_t *p, char *to, int64_t bytes) {
         return;
     }
     for (; i + WORD <= bytes; i += WORD) memcpy(to + i, p->value, WORD);
-    for (; i + 4 <= bytes; i += 4) memcpy(to + i, p->value + i % 8, 4); /* i is a whole number of elements, or of halves */
+    for (; i + 4 <= bytes; i += 4)
+        memcpy(to + i, p->value + i % 8, 4); /* i is a whole number of elements, or of halves */
     for (; i < bytes; ++i) to[i] = p->value[i % 8];
 }
 
 /* At least `step` and at most 2 * step bytes, or any number of whole steps and what is left of one. */
-static inline __attribute__((always_inline)) void copy(char *to, const char *from, int64_t bytes, const int step) {
+static inline __attribute__((always_inline)) void copy(char *to, const char *from, int64_t bytes,
+                                                       const int step) {
     for (int64_t i = 0; i + step < bytes; i += step) memcpy(to + i, from + i, (size_t)step);
     memcpy(to + bytes - step, from + bytes - step, (size_t)step);
 }

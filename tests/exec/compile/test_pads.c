@@ -57,7 +57,8 @@ static dnnl_tp_value_t constant_of(dnnl_tp_graph_t g, dnnl_tp_data_type_t type, 
     const int64_t n = count(now.ndims, dims);
     for (int64_t i = 0; i < n; ++i) part[i] = value;
     put(bytes, part, n, size);
-    CHECK_OK(dnnl_tp_graph_constant(g, &v, NULL, type, now.ndims, dims, bytes, DNNL_TP_CONSTANT_COPY, NULL, NULL));
+    CHECK_OK(
+        dnnl_tp_graph_constant(g, &v, NULL, type, now.ndims, dims, bytes, DNNL_TP_CONSTANT_COPY, NULL, NULL));
     return v;
 }
 
@@ -106,12 +107,14 @@ static void test_random(void **state) {
         const unsigned t = test_rand(&r) % 7, joins = 1 + test_rand(&r) % MOST_JOINS;
         /* 0: one value, and every axis once; else as it comes. */
         const unsigned wild = test_rand(&r) % 2;
-        const uint64_t one = test_rand(&r) % 3 ? 0x1234567890abcdef : 0, mask = sizes[t] == 8 ? ~0ull : (1ull << 8 * sizes[t]) - 1;
+        const uint64_t one = test_rand(&r) % 3 ? 0x1234567890abcdef : 0,
+                       mask = sizes[t] == 8 ? ~0ull : (1ull << 8 * sizes[t]) - 1;
         now.ndims = 1 + (int)(test_rand(&r) % MOST_DIMS);
         do
             for (int i = 0; i < now.ndims; ++i) now.dims[i] = lengths[test_rand(&r) % 8];
         while (count(now.ndims, now.dims) > MOST / 40);
-        for (int64_t i = 0; i < count(now.ndims, now.dims); ++i) now.at[i] = test_rand(&r) & mask & 0x3f3f3f3f3f3f3f3full;
+        for (int64_t i = 0; i < count(now.ndims, now.dims); ++i)
+            now.at[i] = test_rand(&r) & mask & 0x3f3f3f3f3f3f3f3full;
         put(src, now.at, count(now.ndims, now.dims), sizes[t]);
         CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
         CHECK_OK(dnnl_tp_graph_input(g, &x, "x", types[t], now.ndims, now.dims));
@@ -120,8 +123,8 @@ static void test_random(void **state) {
         unsigned used = 0, made = 0;
         for (unsigned k = 0; k < joins; ++k) {
             const int axis = (int)(test_rand(&r) % (unsigned)now.ndims);
-            const int64_t room = MOST / count(now.ndims, now.dims), before = test_rand(&r) % 3, behind = test_rand(&r) % 4,
-                          times = before || behind ? 1 : 2 + test_rand(&r) % 3;
+            const int64_t room = MOST / count(now.ndims, now.dims), before = test_rand(&r) % 3,
+                          behind = test_rand(&r) % 4, times = before || behind ? 1 : 2 + test_rand(&r) % 3;
             if ((!wild && used >> axis & 1) || room < times + before + behind) continue;
             used |= 1u << axis;
             const uint64_t value[] = {one & mask, wild && test_rand(&r) % 3 == 0 ? 7 : one & mask};
@@ -138,8 +141,8 @@ static void test_random(void **state) {
                 put(want_second, now.at, nsecond, sizes[t]);
             }
             CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_concat, "j", nin, in, 1, &attr, 1, &x));
-            length += snprintf(what + length, sizeof what - (size_t)length, "%d: %d + %d * %d + %d; ", axis, (int)before,
-                               (int)now.dims[axis], (int)times, (int)behind);
+            length += snprintf(what + length, sizeof what - (size_t)length, "%d: %d + %d * %d + %d; ", axis,
+                               (int)before, (int)now.dims[axis], (int)times, (int)behind);
             place(axis, before, behind, times, value);
             ++made;
         }
@@ -153,8 +156,8 @@ static void test_random(void **state) {
             for (int k = 0; k < nplaces; ++k)
                 if (number % 4 == 0 || k % 4 == number % 4)
                     for (unsigned f = 0; f < 2; ++f)
-                        run(&at[k], g, f * DNNL_TP_COMPILE_NO_FUSION, 1 + (nsecond > 0), what, n, nsecond, sizes[t],
-                            is_one ? 1 : -1);
+                        run(&at[k], g, f * DNNL_TP_COMPILE_NO_FUSION, 1 + (nsecond > 0), what, n, nsecond,
+                            sizes[t], is_one ? 1 : -1);
         }
         CHECK_OK(dnnl_tp_graph_destroy(g));
     }

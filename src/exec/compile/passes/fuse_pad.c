@@ -66,7 +66,9 @@ static int merge(const dtp_ir_t *ir, int x, int uses, int axis, bool has_value, 
 }
 
 /* Parts that follow each other in memory: their makers may write them where they belong (dtp_want_parts). */
-static bool is_outermost(const dnnl_tp_tensor_info_t *y, int axis) { return dtp_info_product(y, 0, axis) == 1; }
+static bool is_outermost(const dnnl_tp_tensor_info_t *y, int axis) {
+    return dtp_info_product(y, 0, axis) == 1;
+}
 
 /* is_wanted: its reader is a pad, and takes it in. */
 static dnnl_tp_status_t match(dtp_ir_t *ir, dtp_ir_node_t *n, bool is_wanted, bool *any) {
