@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-enum { DTP_EXACT_ROWS = 4 /* of dst that read a row of the weights together */ };
+enum { DTP_EXACT_ROWS = 8 /* of dst that read a row of the weights together, at most */ };
 
 /* dst[r * dst_row + c] += sum over i < k of a[r * a_row + i * a_k] * b[i * b_k + c * b_col], in the order of i, for r <
- * rows <= DTP_EXACT_ROWS and c < cols. Strides in elements. */
+ * rows and c < cols. Strides in elements. With more than DTP_EXACT_ROWS rows, or columns that are not neighbours, b is
+ * packed by blocks. f64 is rounded once for a product and its sum with AVX2 and AVX-512, twice otherwise. */
 typedef struct {
     const char *a, *b;
     char *dst;

@@ -7,7 +7,7 @@
 
 typedef struct {
     dtp_exact_product_fn_t *block;
-    int64_t size, m, n, k, blocks; /* blocks of rows, of a matrix */
+    int64_t size, m, n, k, rows, blocks; /* rows of a block; blocks of a matrix */
     int64_t units, grain;
 } plan_t;
 
@@ -36,11 +36,14 @@ static dnnl_tp_status_t matmul_exact_pd_init(dtp_pd_t *pd) {
     p->m = d->dst.dims[nd - 2];
     p->n = d->dst.dims[nd - 1];
     p->k = d->src.dims[nd - 1];
-    p->blocks = dtp_div_up(p->m, DTP_EXACT_ROWS);
+    const int64_t most_rows = 128; /* of which parts stay in the first cache */
+    const int64_t each = dtp_round_up(dtp_div_up(p->m, pd->num_threads), DTP_EXACT_ROWS);
+    p->rows = dtp_max64(DTP_EXACT_ROWS, dtp_min64(most_rows, each));
+    p->blocks = dtp_div_up(p->m, p->rows);
     p->units = p->blocks;
     for (int i = 0; i < nd - 2; ++i) p->units *= d->dst.dims[i];
     const double product_ns = .1;
-    p->grain = dtp_grain(20 + product_ns * DTP_EXACT_ROWS * (double)p->n * (double)p->k);
+    p->grain = dtp_grain(20 + product_ns * (double)p->rows * (double)p->n * (double)p->k);
     return dnnl_tp_success;
 }
 
@@ -60,7 +63,7 @@ static void exact_units(void *arg, int slot, int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {
         dnnl_tp_dims_t at;
         int64_t rest = u / p->blocks;
-        const int64_t first = u % p->blocks * DTP_EXACT_ROWS;
+        const int64_t first = u % p->blocks * p->rows;
         for (int i = nd - 3; i >= 0; --i) {
             at[i] = rest % d->dst.dims[i];
             rest /= d->dst.dims[i];
@@ -71,7 +74,7 @@ static void exact_units(void *arg, int slot, int64_t begin, int64_t end) {
             .b = (const char *)j->ctx->ptr[DTP_MATMUL_WEI] + place(&d->wei, at) * p->size,
             .dst = (char *)j->ctx->ptr[DTP_MATMUL_DST] +
                    (place(&d->dst, at) + first * d->dst.strides[row]) * p->size,
-            .rows = dtp_min64(DTP_EXACT_ROWS, p->m - first),
+            .rows = dtp_min64(p->rows, p->m - first),
             .k = p->k,
             .cols = p->n,
             .a_row = d->src.strides[row],
