@@ -30,9 +30,10 @@ static void test_products(void **state) {
     (void)state;
     static const struct {
         int64_t a_batch, b_batch, m, k, n;
-    } shapes[] = {{1, 1, 1, 1, 1},    {1, 1, 4, 7, 16},  {1, 1, 5, 33, 17},
-                  {3, 3, 9, 4, 31},   {1, 4, 3, 10, 64}, {4, 1, 6, 12, 33},
-                  {1, 1, 70, 80, 90}, {2, 2, 3, 0, 5},   {1, 1, 0, 4, 3}};
+    } shapes[] = {{1, 1, 1, 1, 1},   {1, 1, 4, 7, 16},     {1, 1, 5, 33, 17},  {3, 3, 9, 4, 31},
+                  {1, 4, 3, 10, 64}, {4, 1, 6, 12, 33},    {1, 1, 70, 80, 90}, {2, 2, 3, 0, 5},
+                  {1, 1, 0, 4, 3},   {1, 1, 131, 140, 19}, {1, 2, 12, 300, 7}, {1, 1, 8, 129, 8},
+                  {1, 1, 9, 256, 40}};
     static const dnnl_tp_data_type_t types[] = {dnnl_tp_f64, dnnl_tp_s64, dnnl_tp_s32};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
         for (int t = 0; t < 3; ++t)
