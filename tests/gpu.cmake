@@ -128,7 +128,7 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
       far/test_streams far/test_memory far/test_times far/test_graphs far/test_graph_failures far/test_kinds far/test_fusion
       exec/run/test_regions exec/run/test_random_programs exec/ops/test_rows exec/ops/test_exact_types exec/ops/test_pointwise
       exec/ops/test_split exec/ops/test_exact_reductions exec/ops/test_exact_products exec/ops/test_indexed
-      exec/ops/test_cumsum exec/ops/test_top_k exec/ops/test_tree_ensemble exec/ops/test_interpolate exec/compile/test_dim_order)
+      exec/ops/test_cumsum exec/ops/test_top_k exec/ops/test_tree_ensemble exec/ops/test_interpolate exec/compile/test_dim_order exec/compile/test_convnet exec/ops/test_images)
     string(REGEX REPLACE "^.*/test_" "exec_" name ${source})
     add_executable(test_gpu_${name} ${CMAKE_CURRENT_SOURCE_DIR}/${source}.c $<TARGET_OBJECTS:dnnl_tp_far_on_fake>)
     target_link_libraries(test_gpu_${name} PRIVATE dnnl_tp_test_support dnnl_tp_fake_cuda dnnl_tp_build_flags Threads::Threads)
@@ -167,15 +167,15 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
     gpu_control(graphs UPLOAD_KEY graph/upload.c)
   endif()
   # The conformance tests of the CPU, on the engine; what it has no implementation for is left out and counted.
-  foreach(name IN ITEMS attention binary concat eltwise exact_types gather_pool inner_product layer_norm matmul postops reduction reorder
-      resampling softmax sum)
+  foreach(name IN ITEMS attention binary concat convolution deconvolution eltwise exact_types gather_pool inner_product layer_norm lrn matmul pooling postops reduction reorder
+      resampling shuffle softmax sum)
     add_executable(test_gpu_cts_${name} ${CMAKE_CURRENT_SOURCE_DIR}/cts/test_${name}.c $<TARGET_OBJECTS:dnnl_tp_far_on_fake>)
     target_link_libraries(test_gpu_cts_${name} PRIVATE dnnl_tp_test_support dnnl_tp_fake_cuda dnnl_tp_build_flags Threads::Threads)
     add_test(NAME gpu_cts_${name} COMMAND test_gpu_cts_${name})
     set_tests_properties(gpu_cts_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
   endforeach()
   set_tests_properties(gpu_cts_attention gpu_cts_exact_types gpu_cts_matmul PROPERTIES LABELS full TIMEOUT 900 COST 100)
-  set_tests_properties(gpu_exec_kinds gpu_exec_regions PROPERTIES LABELS full)
+  set_tests_properties(gpu_exec_kinds gpu_exec_regions gpu_exec_convnet gpu_exec_images PROPERTIES LABELS full TIMEOUT 900)
   foreach(name IN ITEMS exec_ops cts_inner_product) # products by cuBLASLt
     add_test(NAME gpu_${name}_lt COMMAND test_gpu_${name})
     set_tests_properties(gpu_${name}_lt PROPERTIES LABELS quick TIMEOUT ${quick_timeout} ENVIRONMENT "FAKE_CUBLASLT=1")

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/upload.h"
+
 #define F32 dnnl_tp_f32
 dnnl_tp_data_type_t conv_type = F32;
 
@@ -132,6 +134,14 @@ static void lay_out(tensor_t *t, const dtp_md_t *md, test_rng_t *r) {
     *t = to;
 }
 
+/* An engine that has a memory of its own runs by an interpreter: of what sums many products, one of a few cases. */
+static bool is_left_out(const conv_case_t *c, uint64_t stream) {
+    const double few = 4e4, many = 3e6;
+    double products = (double)(c->n * (c->groups ? c->groups : 1) * c->ic * c->oc);
+    for (int s = 0; s < c->ns; ++s) products *= (double)(c->in[s] * c->ker[s]);
+    return test_engine_kind() == dnnl_tp_gpu && products > few && (products > many || stream % 9);
+}
+
 void conv_run(const conv_kind_t *kind, conv_case_t c, uint64_t stream) {
     test_rng_t r = test_rng(stream);
     conv_data_t d;
@@ -140,6 +150,7 @@ void conv_run(const conv_kind_t *kind, conv_case_t c, uint64_t stream) {
         if (!c.stride[i]) c.stride[i] = 1;
         if (!c.ker[i]) c.ker[i] = 1;
     }
+    if (is_left_out(&c, stream)) return;
     make_chain(kind, &c, &d);
     double *want = NULL;
     int n;
@@ -147,7 +158,7 @@ void conv_run(const conv_kind_t *kind, conv_case_t c, uint64_t stream) {
     unsigned char *first = NULL;
     for (int p = 0; p < n; ++p) {
         dnnl_tp_primitive_desc_t pd;
-        CHECK_OK(make_pd(kind, &c, &d, at[p].engine, &pd));
+        if (!has_impl(at[p].engine, make_pd(kind, &c, &d, at[p].engine, &pd))) continue;
         check_impl(pd, c.impl ? c.impl : kind->impl(&c), kind->name);
         if (p == 0) {
             tensor_init(&d.src, dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_src_md, 0));
