@@ -123,8 +123,12 @@ def rows():
     yield one("Unique", "Unique", {"x": random.integers(0, 9, (100,))})
     yield one("NonMaxSuppression", "NonMaxSuppression", {"b": np.abs(f32(1, 500, 4)), "s": f32(1, 4, 500)},
               {"n": k([50]), "i": k([.5], np.float32)})
-    for op, gates, hidden, steps, batch, inner in ("LSTM", 4, 25, 8000, 1, 25), ("GRU", 3, 64, 200, 4, 32):
-        yield one(f"{op} of {steps} steps", op, {"x": f32(steps, batch, inner)},
+    for size, frame, step in (640, 512, 160), (2000, 400, 160), (16000, 512, 128):
+        yield one(f"STFT of {(size - frame) // step + 1} frames of {frame}", "STFT", {"x": f32(1, size, 1)},
+                  {"s": k(step), "w": f32(frame)})
+    for op, gates, hidden, steps, batch, inner in (("LSTM", 4, 25, 8000, 1, 25), ("LSTM", 4, 256, 200, 1, 256),
+                                                   ("LSTM", 4, 128, 300, 8, 128), ("GRU", 3, 64, 200, 4, 32)):
+        yield one(f"{op} of {steps} steps, {batch} x {hidden}", op, {"x": f32(steps, batch, inner)},
                   {"w": f32(1, gates * hidden, inner) / 8, "r": f32(1, gates * hidden, hidden) / 8}, hidden_size=hidden)
     vector = info("v", TensorProto.FLOAT, [64])
     body = helper.make_graph([node("Add", ["s", "v"], ["s1"]), node("Tanh", ["s1"], ["o"])], "b",

@@ -259,6 +259,26 @@ case("deform_conv", [n("DeformConv", ["x", "w", "offsets", "b", "mask"], ["y"], 
      [scalar("y", T.FLOAT, (2, 6, 4, 8))], [("w", rng.standard_normal((6, 2, 3, 2)).astype(f32)), ("b", rng.standard_normal(6).astype(f32))],
      opset=22, oracle=lambda model, inputs: ReferenceEvaluator(model).run(None, inputs))
 
+# Transforms: lengths that are split in two steps, and primes that are not; numpy is the judge, in double.
+def by_numpy(inverse, onesided):
+    def transformed(model, inputs):
+        x = inputs["x"].astype(np.float64)
+        c = x[..., 0] + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
+        y = (np.fft.ifft if inverse else np.fft.fft)(c, axis=2)
+        y = y[:, :, :y.shape[2] // 2 + 1] if onesided else y
+        return [np.stack([y.real, y.imag], -1).astype(inputs["x"].dtype)]
+    return transformed
+
+
+for length in (7, 64, 67, 96, 400, 441, 1000):
+    for dtype, kind in ((f32, T.FLOAT), (np.float64, T.DOUBLE)):
+        for parts, inverse, onesided in ((1, 0, 1), (1, 0, 0), (2, 0, 0), (2, 1, 0)):
+            case(f"dft_{length}_{parts}{inverse}{onesided}_{np.dtype(dtype).name}",
+                 [n("DFT", ["x", "", "axis"], ["y"], inverse=inverse, onesided=onesided)],
+                 [("x", rng.standard_normal((2, 3, length, parts)).astype(dtype))],
+                 [scalar("y", kind, (2, 3, length // 2 + 1 if onesided else length, 2))], [("axis", np.array(2, np.int64))], opset=20,
+                 oracle=by_numpy(inverse, onesided))
+
 # No step: states stay, and what is collected has no rows. ONNX Runtime ends there, so the definition is the judge.
 body = h.make_graph([n("Add", ["s", "v"], ["s2"]), n("MatMul", ["s2", "w"], ["out"])], "body",
                     [scalar("s", T.FLOAT, (2, 4)), scalar("v", T.FLOAT, (2, 4))],

@@ -85,17 +85,106 @@ static val_t *waves(cv_t *cv, dnnl_tp_data_type_t type, int64_t n, int64_t count
     return v;
 }
 
-/* x w; in double as products that are summed. */
+/* x w */
 static val_t *product(cv_t *cv, val_t *x, val_t *w) {
-    if (cv->status) return NULL;
-    const int64_t axis = x->info.ndims - 1;
-    if (x->info.data_type != dnnl_tp_f64) return dtp_cv_matmul(cv, x, w, false);
-    if (axis + 2 > DNNL_TP_MAX_NDIMS) {
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its input has %d dimensions", (int)axis + 1);
-        return NULL;
+    if (cv->status || x->info.ndims > 1) return cv->status ? NULL : dtp_cv_matmul(cv, x, w, false);
+    const int64_t row[2] = {1, x->info.dims[0]};
+    val_t *y = dtp_cv_matmul(cv, dtp_cv_reshape(cv, x, 2, row), w, false);
+    return cv->status ? NULL : dtp_cv_reshape(cv, y, 1, w->info.dims + 1);
+}
+
+/* A transform of n = a b elements in two steps: element b i + j of rows {a, b} and bin c + a d. Y[c, j] is the sum over i of
+ * exp(+-2 pi i c / a) x[i, j], Z[c, j] = exp(+-2 pi c j / n) Y[c, j], and the bin the sum over j of exp(+-2 pi j d / b) Z[c, j].
+ * Y and Z have rows (c, part, turn): part 0 is real and 1 imaginary, turn 1 is times the imaginary unit, so that complex
+ * products are products of rows. */
+typedef struct {
+    int64_t n, a, b, count, last; /* last: number of d */
+    int64_t cost;                 /* multiplications of an element of x */
+    int kinds;                    /* 2: x is complex, {2 a, b} */
+    double sign;                  /* of the exponent */
+    double scale;
+} split_t;
+enum { PARTS = 2, TURNS = 2 };
+
+static double part_of(double angle, int part, int turns) {
+    angle += turn / 4 * turns;
+    return part ? sin(angle) : cos(angle);
+}
+
+typedef double wave_fn_t(const split_t *s, int64_t row, int64_t col);
+static val_t *table(cv_t *cv, dnnl_tp_data_type_t type, const split_t *s, int64_t rows, int64_t cols,
+                    wave_fn_t *fn) {
+    const int64_t dims[2] = {rows, cols};
+    void *p;
+    val_t *v = dtp_cv_room(cv, type, 2, dims, &p);
+    for (int64_t i = 0; v && i < rows * cols; ++i) {
+        const double x = fn(s, i / cols, i % cols);
+        if (type == dnnl_tp_f64) ((double *)p)[i] = x;
+        else ((float *)p)[i] = (float)x;
     }
-    val_t *y = dtp_cv_binary(cv, dnnl_tp_op_multiply, dtp_cv_unsqueeze(cv, x, 0, 1), w);
-    return cv->status ? NULL : dtp_cv_reduce(cv, dnnl_tp_op_reduce_sum, y, 1, &axis, false);
+    return v;
+}
+
+/* Y of x; of rows with the other turn. */
+static double first_wave(const split_t *s, int64_t row, int64_t col) {
+    const int64_t c = row / (PARTS * TURNS), i = col % s->a;
+    const double angle = s->sign * turn * (double)(c * i % s->a) / (double)s->a;
+    return part_of(angle, row / TURNS % PARTS, (int)(row % TURNS + col / s->a));
+}
+static double other_wave(const split_t *s, int64_t row, int64_t col) { return first_wave(s, row ^ 1, col); }
+/* What Y is multiplied with, and Y with the other turn. */
+static double between(const split_t *s, int64_t row, int64_t col) {
+    return cos(turn * (double)(row / (PARTS * TURNS) * col) / (double)s->n);
+}
+static double between_other(const split_t *s, int64_t row, int64_t col) {
+    const double x = s->sign * sin(turn * (double)(row / (PARTS * TURNS) * col) / (double)s->n);
+    return row % TURNS ? -x : x;
+}
+/* Bins of rows (turn, j). */
+static double last_wave(const split_t *s, int64_t row, int64_t col) {
+    const int64_t j = row % s->b;
+    const double angle = turn * (double)(j * col % s->b) / (double)s->b;
+    return s->scale * (row / s->b ? s->sign * sin(angle) : cos(angle));
+}
+
+/* The split with the least work, or a = 1: directly. */
+static split_t split_of(int64_t n, int64_t count, int kinds, bool inverse) {
+    enum { LEAST = 64 };
+    /* Steps between products count, too: the products have to be half of those of a direct transform. */
+    split_t best = {.n = n, .a = 1, .b = n, .count = count, .cost = kinds * count, .kinds = kinds};
+    for (int64_t a = 2; n >= LEAST && a * a <= n; ++a) {
+        const int64_t last = (count - 1) / a + 1, cost = 2 * PARTS * TURNS * a * kinds + PARTS * TURNS * last;
+        if (n % a || cost >= best.cost) continue;
+        best.cost = cost;
+        best.a = a;
+        best.b = n / a;
+    }
+    best.last = (count - 1) / best.a + 1;
+    best.sign = inverse ? 1 : -1;
+    best.scale = inverse ? 1 / (double)n : 1;
+    return best;
+}
+
+/* x {rows, kinds a, b}: {rows, count, 2}. */
+static val_t *in_steps(cv_t *cv, dnnl_tp_data_type_t type, const split_t *s, int64_t rows, val_t *x) {
+    static const int64_t order[] = {0, 3, 1, 2};
+    const int64_t parts = PARTS * TURNS * s->a, as_rows[] = {rows, PARTS * s->a, TURNS * s->b},
+                  apart[] = {rows, s->a, PARTS, s->last}, bins[] = {rows, s->a * s->last, PARTS};
+    val_t *y = dtp_cv_matmul(cv, table(cv, type, s, parts, s->kinds * s->a, first_wave), x, false);
+    if (cv->status) return NULL;
+    val_t *other = dtp_cv_matmul(cv, table(cv, type, s, parts, s->kinds * s->a, other_wave), x, false);
+    if (cv->status) return NULL;
+    y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, table(cv, type, s, parts, s->b, between));
+    if (cv->status) return NULL;
+    other = dtp_cv_binary(cv, dnnl_tp_op_multiply, other, table(cv, type, s, parts, s->b, between_other));
+    y = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_add, y, other);
+    if (cv->status) return NULL;
+    y = dtp_cv_matmul(cv, dtp_cv_reshape(cv, y, 3, as_rows),
+                      table(cv, type, s, TURNS * s->b, s->last, last_wave), false);
+    if (cv->status) return NULL;
+    y = dtp_cv_transpose(cv, dtp_cv_reshape(cv, y, 4, apart), order);
+    y = cv->status ? NULL : dtp_cv_reshape(cv, y, 3, bins);
+    return cv->status ? NULL : dtp_cv_part(cv, y, 1, 0, s->count);
 }
 
 /* x {..., n}, real[, imag]: {..., count, 2}. */
@@ -103,7 +192,7 @@ static val_t *transform(cv_t *cv, val_t *real, val_t *imag, int64_t count, bool 
     const int nd = real->info.ndims;
     const int64_t n = dtp_cv_dim(cv, real, nd - 1);
     const dnnl_tp_data_type_t type = real->info.data_type;
-    enum { MOST = 1 << 14 };
+    enum { MOST = 1 << 14, MOST_DIRECT = 500 /* of f32, where rows are many */ };
     if (!cv->status && (n > MOST || (type != dnnl_tp_f32 && type != dnnl_tp_f64)))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "its transform has %lld elements of %s", (long long)n,
                     dnnl_tp_dt2str(type));
@@ -111,10 +200,22 @@ static val_t *transform(cv_t *cv, val_t *real, val_t *imag, int64_t count, bool 
     /* In double where that is small: sums that cancel lose what f32 has. */
     const int64_t rows = dtp_cv_product(real, 0, nd - 1);
     static const int64_t small = 1 << 22;
-    const bool is_small = rows != CV_RUNTIME && rows <= small / (n * count + 1);
+    const split_t split = split_of(n, count, imag ? 2 : 1, inverse);
+    const bool is_small = rows != CV_RUNTIME && rows <= small / (n * split.cost + 1);
     const dnnl_tp_data_type_t in = is_small ? dnnl_tp_f64 : type;
     real = dtp_cv_typed(cv, real, in);
     if (imag) imag = dtp_cv_typed(cv, imag, in);
+    if (rows != CV_RUNTIME && split.a > 1 && (is_small || n > MOST_DIRECT) && !cv->status) {
+        const int64_t flat[] = {rows, split.a, split.b};
+        int64_t dims[DNNL_TP_MAX_NDIMS];
+        val_t *both[2] = {dtp_cv_reshape(cv, real, 3, flat), imag ? dtp_cv_reshape(cv, imag, 3, flat) : NULL};
+        val_t *x = imag && !cv->status ? dtp_cv_concat(cv, 1, 2, both) : both[0];
+        val_t *y = cv->status ? NULL : dtp_cv_typed(cv, in_steps(cv, in, &split, rows, x), type);
+        for (int i = 0; i < nd - 1; ++i) dims[i] = real->info.dims[i];
+        dims[nd - 1] = count;
+        dims[nd] = 2;
+        return cv->status ? NULL : dtp_cv_reshape(cv, y, nd + 1, dims);
+    }
     val_t *c = waves(cv, in, n, count, 0, inverse), *s = waves(cv, in, n, count, 1, inverse);
     val_t *out[2] = {product(cv, real, c), product(cv, real, s)};
     if (imag) {
