@@ -99,7 +99,7 @@ void dtp_graph_find_shape_values(const dtp_graph_t *graph, uint8_t *by_value) {
         const dtp_gnode_t *n = &graph->nodes[i];
         bool is_marked = false;
         for (int k = 0; k < n->nout; ++k) is_marked |= by_value[n->out + k];
-        if (n->row && (n->row->cls->flags & DTP_OP_SHAPE_INPUT)) mark(by_value, 1, n->in + 1);
+        if (n->row && n->nin > 1 && (n->row->cls->flags & DTP_OP_SHAPE_INPUT)) mark(by_value, 1, n->in + 1);
         if (is_marked && n->row && n->row->cls->values) mark(by_value, n->nin, n->in);
         if (is_marked && n->kind == DTP_NODE_IF) {
             mark(by_value, 1, n->in);

@@ -148,6 +148,54 @@ static void test_arithmetic(void **state) {
     end(&c);
 }
 
+/* The sizes of the parts come from a shape: x {?, 3} as its first row, all but the first two and the last, the rest. */
+static void test_parts(void **state) {
+    (void)state;
+    case_t c;
+    begin(&c);
+    const int64_t zero = 0, one = 1, fixed[2] = {1, 1}, axis = 0;
+    enum { PARTS = 3 };
+    dnnl_tp_value_t x = input(c.g, "x", dnnl_tp_f32, 2, (int64_t[]){OPEN, 3}), y[PARTS];
+    dnnl_tp_value_t first = numbers(c.g, 1, &one), rest = numbers(c.g, 1, &one);
+    dnnl_tp_value_t all =
+        op2(c.g, dnnl_tp_op_gather, op2(c.g, dnnl_tp_op_shape_of, x, -1), numbers(c.g, 1, &zero));
+    dnnl_tp_value_t middle = op2(c.g, dnnl_tp_op_subtract, op2(c.g, dnnl_tp_op_subtract, all, first), rest);
+    dnnl_tp_value_t sizes = joined(c.g, joined(c.g, first, middle), rest), in[2] = {x, sizes};
+    const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
+                                      {dnnl_tp_op_attr_sizes, dnnl_tp_op_attr_s64, 2, fixed}};
+    OK(dnnl_tp_graph_op(c.g, dnnl_tp_op_split, "parts", 2, in, 1, attr, PARTS, y));
+    dnnl_tp_tensor_info_t info;
+    OK(dnnl_tp_graph_value_info(c.g, y[1], &info));
+    assert_true(info.ndims == 2 && info.dims[0] == DNNL_TP_RUNTIME_DIM_VAL && info.dims[1] == 3);
+    OK(dnnl_tp_graph_output(c.g, op2(c.g, dnnl_tp_op_abs, y[1], -1), "y"));
+    dnnl_tp_value_t none[PARTS];
+    CHECK_STATUS(dnnl_tp_graph_op(c.g, dnnl_tp_op_split, "parts", 2, in, 1, attr, 2, none),
+                 dnnl_tp_invalid_shape); /* another number of parts */
+    CHECK_STATUS(dnnl_tp_graph_op(c.g, dnnl_tp_op_split, "parts", 2, in, 2, attr, 2, none),
+                 dnnl_tp_invalid_shape); /* sizes twice */
+    CHECK_STATUS(
+        dnnl_tp_graph_op(c.g, dnnl_tp_op_split, "parts", 2, (dnnl_tp_value_t[]){x, x}, 1, attr, 2, none),
+        dnnl_tp_invalid_data_type);
+    float src[15], dst[15];
+    for (int i = 0; i < 15; ++i) src[i] = (float)-i;
+    for (int rows = 1; rows <= 5; ++rows) {
+        const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {rows, 3}, .data_type = dnnl_tp_f32};
+        dnnl_tp_executable_t e;
+        if (rows < 2) {
+            CHECK_STATUS(dnnl_tp_executable_compile(&e, c.g, c.engine, 1, &shape, NULL),
+                         dnnl_tp_invalid_graph_op);
+            continue; /* -1 rows */
+        }
+        OK(dnnl_tp_executable_compile(&e, c.g, c.engine, 1, &shape, NULL));
+        OK(dnnl_tp_executable_query(e, y[1], &info));
+        assert_true(info.dims[0] == rows - 2 && info.dims[1] == 3);
+        OK(test_run_graph(e, c.stream, 1, (void *[]){src}, 1, (void *[]){dst}, NULL));
+        for (int i = 0; i < (rows - 2) * 3; ++i) assert_true(dst[i] == (float)(i + 3));
+        OK(dnnl_tp_executable_destroy(e));
+    }
+    end(&c);
+}
+
 /* A shape's elements as data: the run delivers them, folded or not. */
 static void test_as_output(void **state) {
     (void)state;
@@ -241,8 +289,11 @@ static void test_session(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain), cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_as_output),
-        cmocka_unit_test(test_values_of_inputs), cmocka_unit_test(test_session)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chain),
+                                       cmocka_unit_test(test_arithmetic),
+                                       cmocka_unit_test(test_as_output),
+                                       cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_values_of_inputs),
+                                       cmocka_unit_test(test_session)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
