@@ -1,6 +1,7 @@
 /* Operators and constants of the graph, see build.h. */
 #include "onnx/build.h"
 #include "onnx/fold.h"
+#include "onnx/sized.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,9 @@ enum { NAME = 256 };
 dnnl_tp_value_t dtp_cv_value(cv_t *cv, val_t *x) {
     if (cv->status || !x) return -1;
     if (x->v >= 0) return x->v;
-    if (x->is_borrowed) {
+    if (x->elems) {
+        x->v = dtp_cv_elems_value(cv, x);
+    } else if (x->is_borrowed) {
         /* Refused or not, the library drops what it was lent. */
         dtp_onnx_model_ref(cv->im->model);
         dtp_cv_pass_on(cv, dnnl_tp_graph_constant(cv->im->root, &x->v, NULL, x->info.data_type, x->info.ndims,
@@ -23,11 +26,19 @@ dnnl_tp_value_t dtp_cv_value(cv_t *cv, val_t *x) {
     return x->v;
 }
 
-val_t *dtp_cv_made(cv_t *cv, dnnl_tp_value_t v) {
+static val_t *made(cv_t *cv, dnnl_tp_value_t v) {
     val_t *x = dtp_cv_alloc(cv, sizeof *x);
     if (!x) return NULL;
     x->v = v;
     dtp_cv_pass_on(cv, dnnl_tp_graph_value_info(cv->im->root, v, &x->info));
+    return x;
+}
+
+val_t *dtp_cv_made(cv_t *cv, dnnl_tp_value_t v) {
+    val_t *x = made(cv, v);
+    for (int d = 0; x && cv->im->sizes && d < x->info.ndims; ++d)
+        if (x->info.dims[d] == CV_RUNTIME)
+            dtp_cv_fail(cv, dnnl_tp_unimplemented, "dimension %d of a result has no expression", d);
     return x;
 }
 
@@ -52,8 +63,9 @@ void dtp_cv_ops(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const 
     dtp_cv_graph_op(cv, cv->im->graph, kind, dtp_onnx_plain(name, room), nin, in, in_values, nattr, attr,
                     nout, out_values);
     for (int i = 0; i < nout && !cv->status; ++i) {
-        out[i] = dtp_cv_made(cv, out_values[i]);
+        out[i] = made(cv, out_values[i]);
     }
+    dtp_cv_size_results(cv, kind, nin, in, nattr, attr, nout, out);
 }
 
 val_t *dtp_cv_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr) {

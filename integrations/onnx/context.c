@@ -1,5 +1,6 @@
 /* The node that is converted: names, failures, memory, dimensions. */
 #include "onnx/context.h"
+#include "onnx/sized.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,6 +121,7 @@ int64_t dtp_cv_dim(cv_t *cv, const val_t *x, int d) {
                     "dimension %d of an input has to be known: give its size (dims or batch of "
                     "dnnl_tp_onnx_graph_opts_t)",
                     d);
+    else if (x->sizes) dtp_cv_guard(cv, x->sizes[d]); /* now the hint is the size */
     return cv->status ? 1 : x->info.dims[d];
 }
 

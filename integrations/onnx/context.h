@@ -6,6 +6,7 @@
 #define DTP_ONNX_CONTEXT_H
 
 #include "onnx/model.h"
+#include "onnx/sizes.h"
 
 /* A tensor during the import: a value of the graph, known data, or both. */
 typedef struct {
@@ -22,6 +23,9 @@ typedef struct {
     const char *stored;
     /* An earlier part of the model made it (part.h). */
     bool is_given;
+    /* If the import has a table of sizes (sized.h): the sizes, and the known elements, that depend on
+     * open sizes; info.dims and data are their hints. NULL: they are what info and data say. */
+    const dtp_size_t *sizes, *elems;
 } val_t;
 
 /* The names that nodes can read: those of a graph, or of an inlined function. */
@@ -58,6 +62,11 @@ typedef struct {
     val_t **given;
     /* The nodes that are converted, from the innermost list to the main graph. */
     const struct frame *frame;
+    /* Expressions and guards of open sizes, with hints; NULL: what is open has no hint. inputs: by
+     * input of the model its number in the graph. lists: of sizes.h, as values of the graph. */
+    dtp_sizes_t *sizes;
+    dnnl_tp_value_t *inputs;
+    struct dtp_size_list *lists;
 } import_t;
 
 struct cv;

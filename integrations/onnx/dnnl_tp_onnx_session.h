@@ -155,6 +155,10 @@ typedef struct {
     uint64_t compilations; /**< number of calls compiled */
     uint64_t evictions;    /**< number of calls dropped to make room */
     int calls;             /**< number of calls that are kept now */
+    /** number of imports of the model: of graphs, and of those that another thread made meanwhile */
+    uint64_t imports;
+    /** how often a new shape was compared with a graph that does not serve it */
+    uint64_t failed_guards;
 } dnnl_tp_onnx_session_stats_t;
 
 /** Reads the counts. Thread-safe.

@@ -5,6 +5,7 @@
 #include "onnx/check.h"
 #include "onnx/fold.h"
 #include "onnx/part.h"
+#include "onnx/sized.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,7 +139,7 @@ static dnnl_tp_status_t convert(cv_t *cv, scope_t *scope) {
     for (int i = 0; i < cv->row->min_in; ++i)
         if (!cv->in[i]) REFUSE(dnnl_tp_invalid_graph_op, "its input %d is absent", i);
     DTP_ONNX_TRY(read_stored(cv));
-    cv->row->convert(cv);
+    if (!dtp_cv_sized(cv)) cv->row->convert(cv);
     if (!cv->status) dtp_cv_all_read(cv);
     return cv->status;
 }
@@ -227,9 +228,42 @@ static dnnl_tp_status_t give_sizes(dnnl_tp_onnx_port_t *port, const dnnl_tp_tens
                          port->name);
 }
 
-static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *value,
-                              const dnnl_tp_onnx_graph_opts_t *o, const dnnl_tp_tensor_info_t *shape) {
-    dnnl_tp_onnx_port_t port;
+/* Symbols for the open sizes of an input, of which the graph knows none. One name says that two sizes are equal; if
+ * they are, that is guarded; if they are not, they are two symbols. */
+static dnnl_tp_status_t size_input(import_t *im, const scope_t *scope, int index,
+                                   const dnnl_tp_onnx_port_t *port, val_t *v) {
+    const graph_proto_t *g = im->model->proto->graph;
+    dtp_sizes_t *s = im->sizes;
+    dtp_size_t sizes[DNNL_TP_MAX_NDIMS];
+    cv_t cv = {.im = im, .node = &(node_proto_t){.name = g->input[index]->name}};
+    for (int d = 0; d < v->info.ndims; ++d) {
+        const int64_t size = v->info.dims[d];
+        sizes[d] = d < port->info.ndims && port->info.dims[d] != CV_RUNTIME
+                       ? dtp_size_number(s, size)
+                       : dtp_size_symbol(s, index, d, size, text(port->name));
+        for (int i = 0; i <= index && size > 1 && port->symbols[d] && !dtp_size_is_number(s, sizes[d]); ++i) {
+            dnnl_tp_onnx_port_t other;
+            DTP_ONNX_TRY(dtp_onnx_port(g->input[i], &other));
+            const val_t *x = i == index ? v : dtp_onnx_find(scope, other.name);
+            int k = 0;
+            const int most = i == index ? d : x && x->sizes ? other.info.ndims : 0;
+            while (k < most && (!other.symbols[k] || !is(other.symbols[k], port->symbols[d]) ||
+                                v->info.dims[d] != x->info.dims[k]))
+                ++k;
+            if (k == most) continue;
+            const dtp_size_t same = i == index ? sizes[k] : x->sizes[k];
+            if (dtp_cv_size_is(&cv, same, DTP_SIZE_EQUAL, sizes[d])) sizes[d] = same;
+            break;
+        }
+    }
+    dtp_cv_set_sizes(&cv, v, v->info.ndims, sizes);
+    return cv.status;
+}
+
+static dnnl_tp_status_t input(import_t *im, scope_t *s, int index, const dnnl_tp_onnx_graph_opts_t *o) {
+    const value_proto_t *value = im->model->proto->graph->input[index];
+    const dnnl_tp_tensor_info_t *shape = o->shapes ? o->shapes[index] : NULL;
+    dnnl_tp_onnx_port_t port, declared;
     char room[DTP_ONNX_NAME];
     DTP_ONNX_TRY(dtp_onnx_port(value, &port));
     if (!*port.name) return dtp_onnx_fail(dnnl_tp_invalid_graph, "an input has no name");
@@ -253,11 +287,19 @@ static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *val
         for (int i = 0; port.symbols[d] && i < o->ndims; ++i)
             if (is(o->dims[i].name, port.symbols[d])) port.info.dims[d] = o->dims[i].size;
     if (o->batch > 0 && port.info.ndims > 0) port.info.dims[0] = o->batch;
+    declared = port;
     if (shape) DTP_ONNX_TRY(give_sizes(&port, shape));
     v->info = port.info;
     v->input = port.name;
+    if (im->sizes && shape) {
+        DTP_ONNX_TRY(size_input(im, s, index, &declared, v));
+        for (int d = 0; d < port.info.ndims; ++d)
+            if (d >= declared.info.ndims || declared.info.dims[d] == CV_RUNTIME)
+                port.info.dims[d] = CV_RUNTIME;
+    }
     DTP_ONNX_TRY(dnnl_tp_graph_input(im->graph, &v->v, dtp_onnx_plain(port.name, room), v->info.data_type,
-                                     v->info.ndims, v->info.dims));
+                                     v->info.ndims, port.info.dims));
+    if (im->inputs) im->inputs[index] = v->v;
     if (is_fed(o, port.name)) return dtp_onnx_names_set(&s->names, port.name, v);
     return define(s, port.name, v);
 }
@@ -328,6 +370,12 @@ static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto
     static char kind[] = "output";
     cv_t cv = {.im = im, .node = &(node_proto_t){.name = value->name, .op_type = kind}};
     *number = dtp_cv_value(&cv, v);
+    for (int d = 0; im->sizes && d < v->info.ndims; ++d) {
+        const dtp_size_t size = dtp_cv_size(&cv, v, d);
+        DTP_ONNX_TRY(dtp_import_grow(&im->sizes->memory, (void **)&im->sizes->results,
+                                     &im->sizes->cap_results, im->sizes->nresults + 1, sizeof size));
+        im->sizes->results[im->sizes->nresults++] = size;
+    }
     if (cv.status) return cv.status;
     char room[DTP_ONNX_NAME];
     return dnnl_tp_graph_output(im->graph, *number, dtp_onnx_plain(port.name, room));
@@ -375,7 +423,7 @@ static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) 
     dtp_onnx_names_init(&inputs.names, &im->memory, 0);
     for (size_t i = 0; i < g->n_input; ++i) {
         DTP_ONNX_TRY(define(&inputs, text(g->input[i]->name), &dtp_onnx_absent));
-        DTP_ONNX_TRY(input(im, &scope, g->input[i], o, o->shapes ? o->shapes[i] : NULL));
+        DTP_ONNX_TRY(input(im, &scope, (int)i, o));
     }
     dnnl_tp_status_t status = nodes_of(im, &scope, g, NULL);
     if (status && (int)status != DTP_PART_ENDS) return status;
@@ -394,7 +442,8 @@ static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) 
 }
 
 dnnl_tp_status_t dtp_onnx_part_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,
-                                      const dnnl_tp_onnx_graph_opts_t *opts, dtp_part_t *part) {
+                                      const dnnl_tp_onnx_graph_opts_t *opts, dtp_part_t *part,
+                                      dtp_sizes_t *sizes) {
     enum { NODES = 100000 };
     static const size_t bytes = (size_t)1 << 30;
     if (!graph) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "graph is NULL");
@@ -407,12 +456,17 @@ dnnl_tp_status_t dtp_onnx_part_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model
     DTP_ONNX_TRY(check_opts(model, o));
     import_t im = {.model = model,
                    .part = part,
+                   .sizes = sizes,
                    .nodes_left = o->max_nodes ? o->max_nodes : NODES,
                    .bytes_left = o->max_bytes ? o->max_bytes : bytes};
     DTP_ONNX_TRY(dnnl_tp_graph_create(&im.root, o->kind ? o->kind : dnnl_tp_cpu));
     im.graph = im.root;
     dtp_import_memory_init(&im.memory);
     dnnl_tp_status_t status = o->share ? dnnl_tp_graph_share(im.root, o->share) : dnnl_tp_success;
+    if (sizes && !status) {
+        im.inputs = dtp_import_alloc(&im.memory, model->proto->graph->n_input * sizeof *im.inputs);
+        if (!im.inputs) status = dnnl_tp_out_of_memory;
+    }
     if (!status) status = build(&im, o);
     dtp_fold_end(&im);
     dtp_import_memory_free(&im.memory);
@@ -423,5 +477,5 @@ dnnl_tp_status_t dtp_onnx_part_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model
 
 dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,
                                            const dnnl_tp_onnx_graph_opts_t *opts) {
-    return dtp_onnx_part_create(graph, model, opts, NULL);
+    return dtp_onnx_part_create(graph, model, opts, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "onnx/move.h"
 #include "onnx/build.h"
 #include "onnx/fold.h"
+#include "onnx/sized.h"
 
 #include <string.h>
 
@@ -20,6 +21,7 @@ val_t *dtp_cv_reshape_keeping(cv_t *cv, val_t *x, int ndims, const int64_t *dims
                     DNNL_TP_MAX_NDIMS);
         return NULL;
     }
+    dtp_cv_guard_sizes(cv, x); /* dims are made of its hints */
     int64_t to[DNNL_TP_MAX_NDIMS] = {0};
     bool rest = false, copies = false, zero = false;
     dnnl_tp_tensor_info_t info = {.ndims = ndims, .data_type = x->info.data_type};
@@ -64,6 +66,13 @@ val_t *dtp_cv_unsqueeze(cv_t *cv, val_t *x, int before, int after) {
     if (cv->status || (!before && !after)) return x;
     int64_t dims[DNNL_TP_MAX_NDIMS];
     const int n = before + x->info.ndims + after;
+    if (x->sizes) {
+        dtp_size_t to[DNNL_TP_MAX_NDIMS];
+        for (int d = 0; d < n && d < DNNL_TP_MAX_NDIMS; ++d)
+            to[d] = d < before || d >= before + x->info.ndims ? dtp_size_number(cv->im->sizes, 1)
+                                                              : x->sizes[d - before];
+        return dtp_cv_resized(cv, x, n, to);
+    }
     for (int d = 0; d < n && d < DNNL_TP_MAX_NDIMS; ++d)
         dims[d] = d < before || d >= before + x->info.ndims ? 1 : x->info.dims[d - before];
     return dtp_cv_reshape_keeping(cv, x, n, dims, before ? 0 : dtp_cv_leading(x->info.ndims));

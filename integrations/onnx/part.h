@@ -52,9 +52,12 @@ typedef struct dtp_part {
     dtp_import_memory_t memory;
 } dtp_part_t;
 
-/* As dnnl_tp_onnx_graph_create(), for a part of the model. All sizes of the inputs must be known. */
+/* As dnnl_tp_onnx_graph_create(), for a part of the model, or with a table of sizes: then the open sizes of
+ * the inputs stay open in the graph, and the shapes in opts are hints. part, sizes: may be NULL. A part has
+ * no table, and all sizes of its inputs must be known. */
 dnnl_tp_status_t dtp_onnx_part_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,
-                                      const dnnl_tp_onnx_graph_opts_t *opts, dtp_part_t *part);
+                                      const dnnl_tp_onnx_graph_opts_t *opts, dtp_part_t *part,
+                                      dtp_sizes_t *sizes);
 
 /* ---- cut.c -------------------------------------------------------------------------------------------------- */
 

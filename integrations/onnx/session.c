@@ -4,9 +4,10 @@
  * determine shapes. Calls and graphs count their users; the list is one of them. The lock of a session protects the lists
  * and the counts, never an import, a compilation or a run.
  *
- * A graph serves all shapes whose key has the same head: which inputs were given, and the determining elements. Where a
- * graph with open sizes is refused, each set of shapes gets a graph of its own, whose sizes are all known (by_shape). All
- * graphs share constants and packed weights: `weights`, a graph without values, keeps them from the first on.
+ * A graph serves shapes whose key has the same head: which inputs were given, and the determining elements; as a rule all
+ * of them. Where a graph with open sizes is refused, one is made for the shapes that come, with guards, and serves all for
+ * which they hold (sizes.h); where that fails, each set of shapes gets a graph of its own. All graphs share constants and
+ * packed weights: `weights`, a graph without values, keeps them from the first on.
  *
  * A part of a model (part.h) is a call, too: what earlier parts gave is in its key. */
 #include "onnx/session.h"
@@ -83,6 +84,7 @@ static void graph_free(model_graph_t *g) {
     if (!g) return;
     (void)dnnl_tp_graph_destroy(g->graph);
     dtp_import_memory_free(&g->part.memory);
+    dtp_sizes_free(&g->sizes);
     dtp_session_free(g);
 }
 
@@ -282,24 +284,47 @@ static call_t *find_call(session_t *s, const request_t *r) {
     return NULL;
 }
 
-/* Under the lock; by_shape: the head is the whole key. */
-static model_graph_t *find_graph(session_t *s, const request_t *r, bool by_shape) {
-    const size_t bytes = by_shape ? r->key_bytes : r->head_bytes;
-    for (model_graph_t *g = s->graphs; g; g = g->next)
-        if (g->head_bytes == bytes && (!bytes || !memcmp(g->head, r->key, bytes))) {
-            ++g->users;
-            return g;
+/* The shapes of a request by input; NULL: no memory. */
+static const dnnl_tp_tensor_info_t **shapes_of(const session_t *s, request_t *r) {
+    const dnnl_tp_tensor_info_t **shapes =
+        dtp_import_alloc(&r->memory, (size_t)(s->nin + 1) * sizeof *shapes);
+    for (int i = 0; shapes && i < s->nin; ++i) shapes[i] = r->args[i].info;
+    return shapes;
+}
+
+/* Values of all atoms for the request; NULL: one overflows, or memory lacks. */
+static int64_t *bind(const session_t *s, request_t *r, const dtp_sizes_t *sizes) {
+    const dnnl_tp_tensor_info_t **shapes = shapes_of(s, r);
+    int64_t *values = dtp_import_alloc(&r->memory, (size_t)(sizes->natoms + 1) * sizeof *values);
+    return shapes && values && dtp_sizes_bind(sizes, shapes, values) ? values : NULL;
+}
+
+static bool holds(const session_t *s, request_t *r, const dtp_sizes_t *sizes) {
+    const int64_t *values = bind(s, r, sizes);
+    return values && dtp_sizes_check(sizes, values) < 0;
+}
+
+/* Under the lock; the head that graphs of a kind have. */
+static model_graph_t *find_graph(session_t *s, request_t *r, dtp_kind_t kind) {
+    const size_t bytes = kind == DTP_GRAPH_EXACT ? r->key_bytes : r->head_bytes;
+    for (model_graph_t *g = s->graphs; g; g = g->next) {
+        if (g->kind != kind || g->head_bytes != bytes || (bytes && memcmp(g->head, r->key, bytes))) continue;
+        if (kind == DTP_GRAPH_GUARDED && !holds(s, r, &g->sizes)) {
+            ++s->stats.failed_guards;
+            continue;
         }
+        ++g->users;
+        return g;
+    }
     return NULL;
 }
 
-static dnnl_tp_status_t import(session_t *s, request_t *r, bool with_sizes, model_graph_t *g) {
+static dnnl_tp_status_t import(session_t *s, request_t *r, model_graph_t *g) {
     const size_t nin = (size_t)s->nin;
     dnnl_tp_onnx_value_t *values = dtp_import_alloc(&r->memory, nin * sizeof *values);
     const char **fed = dtp_import_alloc(&r->memory, nin * sizeof *fed);
-    const dnnl_tp_tensor_info_t **shapes = dtp_import_alloc(&r->memory, nin * sizeof *shapes);
+    const dnnl_tp_tensor_info_t **shapes = shapes_of(s, r);
     if (!values || !fed || !shapes) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < s->nin; ++i) shapes[i] = r->args[i].info;
     dnnl_tp_onnx_graph_opts_t o = {.struct_size = sizeof o,
                                    .batch = s->opts.batch,
                                    .values = values,
@@ -308,7 +333,7 @@ static dnnl_tp_status_t import(session_t *s, request_t *r, bool with_sizes, mode
                                    .max_bytes = s->opts.max_bytes,
                                    .inputs = g->inputs,
                                    .outputs = g->outputs,
-                                   .shapes = with_sizes ? shapes : NULL,
+                                   .shapes = g->kind == DTP_GRAPH_OPEN ? NULL : shapes,
                                    .share = s->weights};
     for (int i = 0; i < s->nin; ++i) {
         const dnnl_tp_onnx_port_t *port = &r->ports[i];
@@ -319,13 +344,14 @@ static dnnl_tp_status_t import(session_t *s, request_t *r, bool with_sizes, mode
     g->part.ngiven = r->ngiven;
     g->part.given = r->given;
     const dnnl_tp_status_t status =
-        dtp_onnx_part_create(&g->graph, s->model, &o, r->is_part ? &g->part : NULL);
+        dtp_onnx_part_create(&g->graph, s->model, &o, r->is_part ? &g->part : NULL,
+                             g->kind == DTP_GRAPH_GUARDED ? &g->sizes : NULL);
     g->part.given = NULL; /* the request's */
     return status;
 }
 
 /* A new graph, of which the caller is a user; or one that somebody else made meanwhile. */
-static dnnl_tp_status_t make_graph(session_t *s, request_t *r, bool by_shape, model_graph_t **graph) {
+static dnnl_tp_status_t make_graph(session_t *s, request_t *r, dtp_kind_t kind, model_graph_t **graph) {
     const size_t ports = (size_t)(s->nin + s->nout + r->ngiven) * sizeof(dnnl_tp_value_t);
     model_graph_t *g = dtp_session_alloc(sizeof *g + ports + r->key_bytes);
     if (!g) return dnnl_tp_out_of_memory;
@@ -336,15 +362,18 @@ static dnnl_tp_status_t make_graph(session_t *s, request_t *r, bool by_shape, mo
     uint8_t *head = (uint8_t *)(void *)(g->part.inputs + r->ngiven);
     if (r->key_bytes) memcpy(head, r->key, r->key_bytes);
     g->head = head;
-    g->head_bytes = by_shape ? r->key_bytes : r->head_bytes;
+    g->kind = kind;
+    dtp_sizes_init(&g->sizes);
+    g->head_bytes = kind == DTP_GRAPH_EXACT ? r->key_bytes : r->head_bytes;
     g->users = 1;
-    const dnnl_tp_status_t status = import(s, r, by_shape, g);
+    const dnnl_tp_status_t status = import(s, r, g);
     if (status) {
         graph_free(g);
         return status;
     }
     pthread_mutex_lock(&s->lock);
-    *graph = find_graph(s, r, by_shape);
+    ++s->stats.imports;
+    *graph = find_graph(s, r, kind);
     if (!*graph) {
         g->next = s->graphs;
         s->graphs = *graph = g;
@@ -375,13 +404,43 @@ static dnnl_tp_status_t compile(session_t *s, request_t *r, call_t *c) {
     return dnnl_tp_executable_compile(&c->exe, c->graph->graph, s->engine, n, shapes, &opts);
 }
 
+/* Whether the outputs have the sizes that their expressions say; without expressions nothing is said. */
+static bool is_as_expected(session_t *s, request_t *r, const call_t *c) {
+    const dtp_sizes_t *sizes = &c->graph->sizes;
+    const int64_t *values = bind(s, r, sizes);
+    int at = 0;
+    for (int i = 0; i < s->nout && sizes->nresults; ++i) {
+        dnnl_tp_tensor_info_t info;
+        int64_t want;
+        if (!values || dnnl_tp_executable_query(c->exe, c->graph->outputs[i], &info)) return false;
+        for (int d = 0; d < info.ndims; ++d, ++at)
+            if (at >= sizes->nresults || !dtp_size_value(sizes, sizes->results[at], values, &want) ||
+                want != info.dims[d])
+                return false;
+    }
+    return true;
+}
+
 /* The call's graph and executable. */
-static dnnl_tp_status_t fill_call(session_t *s, request_t *r, bool by_shape, call_t *c) {
+static dnnl_tp_status_t fill_call(session_t *s, request_t *r, dtp_kind_t kind, call_t *c) {
     pthread_mutex_lock(&s->lock);
-    c->graph = find_graph(s, r, by_shape);
+    c->graph = find_graph(s, r, kind);
     pthread_mutex_unlock(&s->lock);
-    if (!c->graph) DTP_ONNX_TRY(make_graph(s, r, by_shape, &c->graph));
-    return compile(s, r, c);
+    if (!c->graph) DTP_ONNX_TRY(make_graph(s, r, kind, &c->graph));
+    DTP_ONNX_TRY(compile(s, r, c));
+    if (kind != DTP_GRAPH_GUARDED || is_as_expected(s, r, c)) return dnnl_tp_success;
+    return dtp_onnx_fail(dnnl_tp_runtime_error, "the sizes of an output are not those of its expressions");
+}
+
+/* A failed attempt at a call leaves nothing behind. */
+static void empty_call(session_t *s, call_t *c) {
+    pthread_mutex_lock(&s->lock);
+    model_graph_t *gone = graph_unref(s, c->graph);
+    pthread_mutex_unlock(&s->lock);
+    graph_free(gone);
+    (void)dnnl_tp_executable_destroy(c->exe);
+    c->graph = NULL;
+    c->exe = NULL;
 }
 
 static dnnl_tp_status_t make_call(session_t *s, request_t *r, call_t **call) {
@@ -396,20 +455,18 @@ static dnnl_tp_status_t make_call(session_t *s, request_t *r, call_t **call) {
     if (!status) {
         if (r->key_bytes) memcpy(c->key, r->key, r->key_bytes);
         pthread_mutex_lock(&s->lock);
-        bool by_shape = s->by_shape || r->is_part;
+        dtp_kind_t kind = r->is_part ? DTP_GRAPH_EXACT : s->kind, keep = kind;
         pthread_mutex_unlock(&s->lock);
-        status = fill_call(s, r, by_shape, c);
-        if (status && status != dnnl_tp_out_of_memory && !by_shape) { /* it may need the sizes */
-            pthread_mutex_lock(&s->lock);
-            model_graph_t *gone = graph_unref(s, c->graph);
-            pthread_mutex_unlock(&s->lock);
-            graph_free(gone);
-            c->graph = NULL;
-            status = fill_call(s, r, true, c);
-            pthread_mutex_lock(&s->lock);
-            s->by_shape |= !status;
-            pthread_mutex_unlock(&s->lock);
+        while ((status = fill_call(s, r, kind, c)) && status != dnnl_tp_out_of_memory &&
+               kind != DTP_GRAPH_EXACT) { /* it may need the sizes */
+            /* A graph with guards that serves other shapes stays. */
+            if (kind == DTP_GRAPH_OPEN || !c->graph) keep = kind + 1;
+            empty_call(s, c);
+            ++kind;
         }
+        pthread_mutex_lock(&s->lock);
+        if (!status && !r->is_part && keep > s->kind) s->kind = keep;
+        pthread_mutex_unlock(&s->lock);
     }
     if (status) call_unref(c);
     else *call = c;
@@ -505,11 +562,13 @@ dnnl_tp_status_t dnnl_tp_onnx_call_run(dnnl_tp_onnx_call_t call, const void *con
 
 dnnl_tp_status_t dnnl_tp_onnx_session_query(dnnl_tp_onnx_session_t session,
                                             dnnl_tp_onnx_session_stats_t *stats) {
-    if (!session || !stats || stats->struct_size != sizeof *stats)
+    const size_t older = offsetof(dnnl_tp_onnx_session_stats_t, imports),
+                 size = session && stats ? stats->struct_size : 0;
+    if (size != sizeof *stats && size != older)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "a NULL argument, or another struct_size");
     pthread_mutex_lock(&session->lock);
-    *stats = session->stats;
+    memcpy(stats, &session->stats, size);
     pthread_mutex_unlock(&session->lock);
-    stats->struct_size = sizeof *stats;
+    stats->struct_size = size;
     return dnnl_tp_success;
 }

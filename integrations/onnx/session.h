@@ -7,6 +7,9 @@
 
 #include <pthread.h>
 
+/* Which shapes a graph serves: all; those for which its guards hold; one set of them. */
+typedef enum { DTP_GRAPH_OPEN, DTP_GRAPH_GUARDED, DTP_GRAPH_EXACT } dtp_kind_t;
+
 typedef struct model_graph {
     struct model_graph *next;
     int users;
@@ -15,6 +18,8 @@ typedef struct model_graph {
     const uint8_t *head;               /* of the keys that it serves */
     size_t head_bytes;
     dtp_part_t part; /* of the model, if the graph is one; its memory ends with the graph */
+    dtp_kind_t kind;
+    dtp_sizes_t sizes; /* with guards, of a graph that has them */
 } model_graph_t;
 
 struct dnnl_tp_onnx_call {
@@ -47,7 +52,8 @@ struct dnnl_tp_onnx_session {
     seat_t *seats; /* that no run uses now */
     model_graph_t *graphs;
     call_t *calls;
-    bool by_shape, in_parts;
+    dtp_kind_t kind; /* of the graphs that are tried first; they become more special, never less */
+    bool in_parts;
     dnnl_tp_onnx_session_stats_t stats;
 };
 typedef struct dnnl_tp_onnx_session session_t;

@@ -57,7 +57,8 @@ class SessionOpts(c.Structure):
 
 class SessionStats(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("graphs", c.c_uint64), ("compilations", c.c_uint64),
-                ("evictions", c.c_uint64), ("calls", c.c_int)]
+                ("evictions", c.c_uint64), ("calls", c.c_int), ("imports", c.c_uint64),
+                ("failed_guards", c.c_uint64)]
 
 
 class ThreadpoolOpts(c.Structure):

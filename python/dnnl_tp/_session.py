@@ -501,7 +501,7 @@ class Session(_Here):
             keys.append(c.string_at(text.value, size.value).decode(errors="replace") if text.value else number.value)
 
     def stats(self) -> Dict[str, int]:
-        """Counts: graphs made, compilations, evictions, calls kept now."""
+        """Counts: graphs made, compilations, evictions, calls kept now, imports, guards that failed."""
         if self._closed:
             raise ValueError("the session is closed")
         stats = _native.SessionStats(struct_size=c.sizeof(_native.SessionStats))
