@@ -2,6 +2,8 @@
  * `any` have outputs innermost. */
 #include "common/problems/deconvolution.h"
 
+#include <stdio.h>
+
 #include "gpu/convolution/convolution_args.h"
 #include "gpu/device/post_ops.h"
 #include "gpu/device/space.h"
@@ -25,22 +27,28 @@ static void resolve(dtp_md_t *md, bool is_weights, int grouped) {
     dtp_gpu_make_dense(md, &order);
 }
 
-static bool is_float(dnnl_tp_data_type_t dt) {
+typedef enum { TILE, ANY, EXACT } kernel_t;
+
+/* A type of the tensors of this kernel. */
+static bool takes(kernel_t kernel, dnnl_tp_data_type_t dt) {
+    if (kernel == EXACT) return dt == dnnl_tp_f64 || dt == dnnl_tp_s64 || dt == dnnl_tp_s32;
     return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16;
 }
 
-static dnnl_tp_status_t check(dtp_pd_t *pd, dtp_convolution_desc_t *d, bool transposed) {
+static dnnl_tp_status_t check(dtp_pd_t *pd, dtp_convolution_desc_t *d, bool transposed, kernel_t kernel) {
     dtp_md_t *const md[] = {&d->src, &d->wei, &d->bia, &d->dst};
     DTP_DISPATCH(transposed || dtp_conv_take_direct(d), UNSUPPORTED_ALG);
     for (int i = 0; i < DTP_CONV_NARGS; ++i) {
         if (dtp_md_is_zero(md[i])) continue;
-        DTP_DISPATCH(is_float(md[i]->data_type), UNSUPPORTED_DATA_TYPE);
+        DTP_DISPATCH(takes(kernel, md[i]->data_type) &&
+                         (kernel != EXACT || md[i]->data_type == d->src.data_type),
+                     UNSUPPORTED_DATA_TYPE);
         if (i == DTP_CONV_BIA && dtp_md_is_any(md[i])) dtp_md_make_plain(md[i]);
         resolve(md[i], i == DTP_CONV_WEI, dtp_conv_grouped(d));
         DTP_DISPATCH(dtp_md_is_plain(md[i]), UNSUPPORTED_LAYOUT);
     }
     DTP_DISPATCH(!pd->has_runtime, UNSUPPORTED_RUNTIME_DIMS);
-    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, kernel == EXACT ? 0 : DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
     DTP_DISPATCH(d->dst.dims[1] <= INT32_MAX / 2 && d->src.dims[1] <= INT32_MAX / 2, UNSUPPORTED_SHAPE);
     return dnnl_tp_success;
 }
@@ -74,19 +82,23 @@ static dnnl_tp_status_t describe(dtp_convolution_args_t *a, const dtp_convolutio
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t init(dtp_pd_t *pd, bool tiles) {
+static dnnl_tp_status_t init(dtp_pd_t *pd, kernel_t kernel) {
     dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     dtp_convolution_args_t *a = &plan->args;
     const bool transposed = d->base.kind == dnnl_tp_deconvolution;
-    DTP_TRY(check(pd, d, transposed));
+    DTP_TRY(check(pd, d, transposed, kernel));
     DTP_TRY(describe(a, d, transposed));
-    const dtp_gpu_order_t order = tiles ? dtp_gpu_order_logical(&d->dst) : dtp_gpu_order_of(&d->dst);
+    const dtp_gpu_order_t order = kernel == TILE ? dtp_gpu_order_logical(&d->dst) : dtp_gpu_order_of(&d->dst);
     DTP_TRY(dtp_gpu_space_init(&a->walk, &d->dst, &order));
     DTP_TRY(dtp_gpu_post_ops_init(&plan->po, pd, DTP_CONV_DST, &d->dst, &order));
     plan->threads = a->walk.dims.n;
-    if (!tiles)
-        return dtp_gpu_kernel(pd, DTP_GPU_MODULE_convolution, "dtp_convolution_any", 0, &plan->kernel);
+    if (kernel != TILE) {
+        char name[32] = "dtp_convolution_any";
+        if (kernel == EXACT)
+            (void)snprintf(name, sizeof name, "dtp_convolution_exact_%s", dnnl_tp_dt2str(d->src.data_type));
+        return dtp_gpu_kernel(pd, DTP_GPU_MODULE_convolution, name, 0, &plan->kernel);
+    }
     /* A tile of fewer channels than this is mostly empty. */
     enum { FEW = DTP_CONV_SIDE / 8 };
     DTP_DISPATCH(a->oc >= FEW, UNSUPPORTED_SHAPE);
@@ -108,8 +120,9 @@ static dnnl_tp_status_t init(dtp_pd_t *pd, bool tiles) {
     plan->threads = tiles_m * tiles_n * a->groups * DTP_CONV_THREADS;
     return dtp_gpu_kernel(pd, DTP_GPU_MODULE_convolution, "dtp_convolution_tile", 0, &plan->kernel);
 }
-static dnnl_tp_status_t tile_init(dtp_pd_t *pd) { return init(pd, true); }
-static dnnl_tp_status_t any_init(dtp_pd_t *pd) { return init(pd, false); }
+static dnnl_tp_status_t tile_init(dtp_pd_t *pd) { return init(pd, TILE); }
+static dnnl_tp_status_t any_init(dtp_pd_t *pd) { return init(pd, ANY); }
+static dnnl_tp_status_t exact_init(dtp_pd_t *pd) { return init(pd, EXACT); }
 
 static dnnl_tp_status_t execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_convolution_desc_t *d = (const dtp_convolution_desc_t *)pd->op;
@@ -128,5 +141,7 @@ static DTP_GPU_IMPL(convolution_tile, "cuda:tile", .plan_size = sizeof(plan_t), 
                     .execute = execute);
 static DTP_GPU_IMPL(convolution_any, "cuda:any", .plan_size = sizeof(plan_t), .pd_init = any_init,
                     .execute = execute);
-DTP_GPU_LIST(convolution, &dtp_gpu_convolution_tile, &dtp_gpu_convolution_any);
-DTP_GPU_LIST(deconvolution, &dtp_gpu_convolution_tile, &dtp_gpu_convolution_any);
+static DTP_GPU_IMPL(convolution_exact, "cuda:exact", .plan_size = sizeof(plan_t), .pd_init = exact_init,
+                    .execute = execute);
+DTP_GPU_LIST(convolution, &dtp_gpu_convolution_tile, &dtp_gpu_convolution_any, &dtp_gpu_convolution_exact);
+DTP_GPU_LIST(deconvolution, &dtp_gpu_convolution_tile, &dtp_gpu_convolution_any, &dtp_gpu_convolution_exact);

@@ -1,5 +1,6 @@
 /* Convolutions and transposed convolutions in f32: tiles of pixels and channels, or, where a group has few channels, an
- * element of dst for each thread. Sums run over the taps of the kernel, then over the channels of src. */
+ * element of dst for each thread, as those of f64, s64 and s32. Sums run over the taps of the kernel, then over the channels
+ * of src; integers wrap. */
 #include "gpu/convolution/convolution_args.h"
 #include "gpu/device/chain.cuh"
 #include "gpu/device/space.cuh"
@@ -24,15 +25,21 @@ DTP_DEVICE float biased(const dtp_convolution_args_t &a, int channel, float x) {
 
 /* ---- Elements ----------------------------------------------------------------------------------------- */
 
-DTP_KERNEL_FITTED(dtp_convolution_any, dtp_convolution_args_t, THREADS, 1) {
+template <class T> DTP_DEVICE T load(int, const void *data, int64_t at) { return ((const T *)data)[at]; }
+template <> __device__ __forceinline__ float load<float>(int type, const void *data, int64_t at) {
+    return dtp_load_one(type, data, at);
+}
+DTP_DEVICE float add_product(float x, float y, float sum) { return fmaf(x, y, sum); }
+DTP_DEVICE double add_product(double x, double y, double sum) { return fma(x, y, sum); }
+DTP_DEVICE uint64_t add_product(uint64_t x, uint64_t y, uint64_t sum) { return x * y + sum; }
+DTP_DEVICE uint32_t add_product(uint32_t x, uint32_t y, uint32_t sum) { return x * y + sum; }
+
+template <class T> DTP_DEVICE T element(const dtp_convolution_args_t &a, const dtp_pixel &p) {
     const dtp_gpu_window_t &D = a.window[0], &H = a.window[1], &W = a.window[2];
-    const int64_t i = dtp_thread();
-    if (i >= a.walk.dims.n) return;
-    const dtp_pixel p = dtp_pixel_at(a.walk, i);
     const int channel = (int)p.at[DTP_SPACE_CHANNEL], group = channel / a.oc;
     const int64_t src = p.at[DTP_SPACE_IMAGE] * a.src_image + (int64_t)group * a.ic * a.src_channel,
                   wei = group * a.wei_group + (channel - group * a.oc) * a.wei_out;
-    float sum = 0;
+    T sum = a.bia ? load<T>(a.bia_type, a.bia, channel * a.bia_step) : (T)0;
     for (int kd = 0; kd < D.kernel; ++kd) {
         const int d = input_of(D, a.transposed, (int)p.at[DTP_SPACE_FIRST], kd);
         if (d < 0) continue;
@@ -45,14 +52,30 @@ DTP_KERNEL_FITTED(dtp_convolution_any, dtp_convolution_args_t, THREADS, 1) {
                 const int64_t from = src + d * D.src_step + h * H.src_step + w * W.src_step,
                               by = wei + kd * a.wei_step[0] + kh * a.wei_step[1] + kw * a.wei_step[2];
                 for (int c = 0; c < a.ic; ++c)
-                    sum = fmaf(dtp_load_one(a.src_type, a.src, from + c * a.src_channel),
-                               dtp_load_one(a.wei_type, a.wei, by + c * a.wei_in), sum);
+                    sum = add_product(load<T>(a.src_type, a.src, from + c * a.src_channel),
+                                      load<T>(a.wei_type, a.wei, by + c * a.wei_in), sum);
             }
         }
     }
-    sum = dtp_chain_one(a.chain, i, biased(a, channel, sum));
-    dtp_store_one(a.dst_type, a.dst, dtp_pixel_offset(a.walk, i), sum);
+    return sum;
 }
+
+DTP_KERNEL_FITTED(dtp_convolution_any, dtp_convolution_args_t, THREADS, 1) {
+    const int64_t i = dtp_thread();
+    if (i >= a.walk.dims.n) return;
+    const float x = dtp_chain_one(a.chain, i, element<float>(a, dtp_pixel_at(a.walk, i)));
+    dtp_store_one(a.dst_type, a.dst, dtp_pixel_offset(a.walk, i), x);
+}
+#define EXACT(name, type)                                                                 \
+    DTP_KERNEL_FITTED(dtp_convolution_exact_##name, dtp_convolution_args_t, THREADS, 1) { \
+        const int64_t i = dtp_thread();                                                   \
+        if (i >= a.walk.dims.n) return;                                                   \
+        const type x = element<type>(a, dtp_pixel_at(a.walk, i));                         \
+        ((type *)a.dst)[dtp_pixel_offset(a.walk, i)] = x;                                 \
+    }
+EXACT(f64, double)
+EXACT(s64, uint64_t)
+EXACT(s32, uint32_t)
 
 /* ---- Tiles -------------------------------------------------------------------------------------------- */
 
