@@ -177,26 +177,88 @@ static int order_of_numbers(const void *of, int64_t i, int64_t k) {
     return first[i] < first[k] ? -1 : first[i] > first[k];
 }
 
-static void unique(cv_t *cv, const dtp_given_t *x, dtp_given_t *out) {
-    enum { FIRST = 1, INVERSE, COUNTS };
-    const bool sorted = dtp_cv_int(cv, "sorted", 1) != 0;
-    const unique_t u = {x, slices_of(cv, x)};
-    const int64_t n = cv->status ? 0 : u.s.n;
-    int64_t *ids = counted(cv, n), *room = counted(cv, n), *first = counted(cv, n), *number = counted(cv, n),
-            *group = counted(cv, n), *counts = counted(cv, n), groups = 0;
-    if (cv->status) return;
-    sort(ids, room, n, order_of_slices, &u);
-    for (int64_t i = 0; i < n;
-         ++i) { /* groups of equal slices; the first of each is the one with the least number */
-        if (i == 0 || order_of_slices(&u, ids[i - 1], ids[i]) != 0) {
+/* Numbers alone: in the order of their keys. */
+typedef struct {
+    uint64_t key;
+    int64_t id;
+} keyed_t;
+
+static uint64_t key_of_number(const dtp_given_t *x, int64_t i) {
+    static const uint64_t top = 1ull << 63;
+    const char *p = bytes_at(x, i);
+    uint64_t bits;
+    double v;
+    switch (x->info.data_type) {
+    case dnnl_tp_f32: v = (double)*(const float *)(const void *)p; break;
+    case dnnl_tp_f64: v = *(const double *)(const void *)p; break;
+    case dnnl_tp_s64: return (uint64_t) * (const int64_t *)(const void *)p ^ top;
+    case dnnl_tp_s32: return (uint64_t)(int64_t) * (const int32_t *)(const void *)p ^ top;
+    case dnnl_tp_s8: return (uint64_t)(int64_t) * (const int8_t *)(const void *)p ^ top;
+    default: return *(const uint8_t *)(const void *)p;
+    }
+    v += 0; /* -0 is 0 */
+    memcpy(&bits, &v, sizeof bits);
+    return isnan(v) ? UINT64_MAX : bits & top ? ~bits : bits | top;
+}
+
+/* Equal ones stay as they are. room: as many again. */
+static const keyed_t *sort_keyed(keyed_t *from, keyed_t *to, int64_t n) {
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t begin = 0; begin < n; begin += 2 * width) {
+            const int64_t middle = begin + width < n ? begin + width : n,
+                          end = begin + 2 * width < n ? begin + 2 * width : n;
+            int64_t i = begin, k = middle, at = begin;
+            while (i < middle && k < end) {
+                const bool later = from[k].key < from[i].key;
+                to[at++] = from[later ? k : i];
+                k += later;
+                i += !later;
+            }
+            while (i < middle) to[at++] = from[i++];
+            while (k < end) to[at++] = from[k++];
+        }
+        keyed_t *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    return from;
+}
+
+/* group[i]: the number of the group of equal slices that slice i belongs to, in their order; first: the least number of
+ * each, counts: how many there are. Returns how many groups. */
+static int64_t groups_of(cv_t *cv, const unique_t *u, int64_t *group, int64_t *first, int64_t *counts) {
+    const int64_t n = u->s.n;
+    const bool are_numbers = u->s.outer * u->s.inner == 1;
+    int64_t *ids = counted(cv, n), *room = are_numbers ? NULL : counted(cv, n), groups = 0;
+    keyed_t *keyed = are_numbers ? dtp_cv_alloc(cv, 2 * (size_t)n * sizeof *keyed) : NULL;
+    const keyed_t *order = keyed;
+    if (cv->status) return 0;
+    if (are_numbers) {
+        for (int64_t i = 0; i < n; ++i) keyed[i] = (keyed_t){key_of_number(u->x, i), i};
+        order = sort_keyed(keyed, keyed + n, n);
+        for (int64_t i = 0; i < n; ++i) ids[i] = order[i].id;
+    } else sort(ids, room, n, order_of_slices, u);
+    for (int64_t i = 0; i < n; ++i) {
+        if (i == 0 ||
+            (are_numbers ? order[i - 1].key != order[i].key : order_of_slices(u, ids[i - 1], ids[i]) != 0)) {
             first[groups] = ids[i];
             counts[groups++] = 0;
         }
         group[ids[i]] = groups - 1;
         ++counts[groups - 1];
     }
-    int64_t *order = ids; /* of groups */
-    for (int64_t i = 0; i < groups; ++i) order[i] = i;
+    return groups;
+}
+
+static void unique(cv_t *cv, const dtp_given_t *x, dtp_given_t *out) {
+    enum { FIRST = 1, INVERSE, COUNTS };
+    const bool sorted = dtp_cv_int(cv, "sorted", 1) != 0;
+    const unique_t u = {x, slices_of(cv, x)};
+    const int64_t n = cv->status ? 0 : u.s.n;
+    int64_t *order = counted(cv, n), *room = sorted ? NULL : counted(cv, n), *first = counted(cv, n),
+            *number = counted(cv, n), *group = counted(cv, n), *counts = counted(cv, n);
+    const int64_t groups = cv->status ? 0 : groups_of(cv, &u, group, first, counts);
+    if (cv->status) return;
     if (!sorted) sort(order, room, groups, order_of_numbers, first);
     for (int64_t i = 0; i < groups; ++i) number[order[i]] = i;
     int64_t *to[COUNTS + 1] = {NULL};
@@ -214,42 +276,50 @@ static void unique(cv_t *cv, const dtp_given_t *x, dtp_given_t *out) {
 /* ---- NonMaxSuppression ------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    double low[2], high[2];
+    double low[2], high[2], area;
 } box_t;
+
+static inline double least(double x, double y) { return x < y ? x : y; }
+static inline double most_of(double x, double y) { return x > y ? x : y; }
 
 static box_t box_of(const float *p, bool by_center) {
     box_t b;
     for (int d = 0; d < 2; ++d) {
         const double x = (double)p[d], y = (double)p[2 + d];
-        b.low[d] = by_center ? x - y / 2 : fmin(x, y);
-        b.high[d] = by_center ? x + y / 2 : fmax(x, y);
+        b.low[d] = by_center ? x - y / 2 : least(x, y);
+        b.high[d] = by_center ? x + y / 2 : most_of(x, y);
     }
+    b.area = (b.high[0] - b.low[0]) * (b.high[1] - b.low[1]);
     return b;
 }
 
-static double area(const box_t *b) { return (b->high[0] - b->low[0]) * (b->high[1] - b->low[1]); }
-
-/* Intersection over union; 0 for boxes without an area. */
-static double overlap(const box_t *a, const box_t *b) {
-    double common = 1;
-    for (int d = 0; d < 2; ++d) common *= fmax(fmin(a->high[d], b->high[d]) - fmax(a->low[d], b->low[d]), 0);
-    return area(a) > 0 && area(b) > 0 && common > 0 ? common / (area(a) + area(b) - common) : 0;
+/* Is intersection over union above the limit? It is 0 for boxes without an area. */
+static inline bool is_hidden(const box_t *a, const box_t *b, double limit) {
+    const double rows = least(a->high[0], b->high[0]) - most_of(a->low[0], b->low[0]),
+                 cols = least(a->high[1], b->high[1]) - most_of(a->low[1], b->low[1]);
+    if (!(rows > 0 && cols > 0 && a->area > 0 && b->area > 0)) return 0 > limit;
+    const double common = rows * cols;
+    return (common > 0 ? common / (a->area + b->area - common) : 0) > limit;
 }
 
-/* Is the first position better: of a higher score, or the earlier of equal ones? */
-static bool is_better(const float *score, int64_t i, int64_t k) {
-    return score[i] > score[k] || (score[i] == score[k] && i < k);
+/* A larger key is better: of a higher score, or the earlier of equal ones; NaN is worse than all numbers. */
+static uint64_t key_of(float score, int64_t i) {
+    uint32_t bits;
+    score += 0.f; /* -0 is 0 */
+    memcpy(&bits, &score, sizeof bits);
+    bits = score != score ? 0 : bits >> 31 ? ~bits : bits | 1u << 31;
+    return (uint64_t)bits << 32 | (uint32_t)~i;
 }
 
 /* Moves heap[at] down to its place; each element is better than the two behind it. */
-static void sift(int64_t *heap, int64_t n, int64_t at, const float *score) {
+static void sift(uint64_t *heap, int64_t n, int64_t at) {
+    const uint64_t key = heap[at];
     for (int64_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && is_better(score, heap[child + 1], heap[child])) ++child;
-        if (!is_better(score, heap[child], heap[at])) return;
-        const int64_t swapped = heap[at];
+        if (child + 1 < n) child += heap[child + 1] > heap[child];
+        if (heap[child] < key) break;
         heap[at] = heap[child];
-        heap[child] = swapped;
     }
+    heap[at] = key;
 }
 
 static void non_max_suppression(cv_t *cv, const dtp_given_t *const *in, dtp_given_t *out) {
@@ -267,10 +337,12 @@ static void non_max_suppression(cv_t *cv, const dtp_given_t *const *in, dtp_give
     const int64_t n = b->dims[1], lists = s->dims[0] * s->dims[1];
     const int64_t most = in[MOST] ? *(const int64_t *)in[MOST]->data : 0;
     const double limit = in[OVERLAP] ? (double)*(const float *)in[OVERLAP]->data : 0;
-    int64_t *heap = counted(cv, n),
-            *kept = dtp_cv_alloc(cv, (size_t)(most > 0 ? lists * n : 0) * sizeof *kept),
+    uint64_t *heap = dtp_cv_alloc(cv, (size_t)n * sizeof *heap);
+    int64_t *kept = dtp_cv_alloc(cv, (size_t)(most > 0 ? lists * n : 0) * sizeof *kept),
             *count = counted(cv, lists), all = 0;
-    box_t *boxes = dtp_cv_alloc(cv, (size_t)n * sizeof *boxes);
+    box_t *held = dtp_cv_alloc(cv, (size_t)n * sizeof *held);
+    if (!cv->status && n > UINT32_MAX)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "it has %lld boxes", (long long)n);
     if (cv->status) return;
     for (int64_t l = 0; l < lists; ++l) {
         const float *score = (const float *)in[SCORES]->data + l * n,
@@ -279,17 +351,17 @@ static void non_max_suppression(cv_t *cv, const dtp_given_t *const *in, dtp_give
         count[l] = 0;
         if (most <= 0) continue;
         for (int64_t i = 0; i < n; ++i)
-            if (!in[SCORE] || score[i] > *(const float *)in[SCORE]->data) heap[left++] = i;
-        for (int64_t i = left / 2; i-- > 0;) sift(heap, left, i, score);
+            if (!in[SCORE] || score[i] > *(const float *)in[SCORE]->data) heap[left++] = key_of(score[i], i);
+        for (int64_t i = left / 2; i-- > 0;) sift(heap, left, i);
         while (left > 0 && count[l] < most) {
-            const int64_t best = heap[0];
+            const uint32_t best = ~(uint32_t)heap[0];
             heap[0] = heap[--left];
-            sift(heap, left, 0, score);
+            sift(heap, left, 0);
             const box_t its = box_of(box + best * SIDES, by_center);
             bool hides = false;
-            for (int64_t k = 0; k < count[l] && !hides; ++k) hides = overlap(&boxes[k], &its) > limit;
+            for (int64_t k = 0; k < count[l] && !hides; ++k) hides = is_hidden(&held[k], &its, limit);
             if (hides) continue;
-            boxes[count[l]] = its;
+            held[count[l]] = its;
             mine[count[l]++] = best;
         }
         all += count[l];
