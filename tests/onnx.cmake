@@ -67,6 +67,10 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
     $<TARGET_FILE:onnx_nodes> $<TARGET_FILE:onnx_open> ${CMAKE_CURRENT_BINARY_DIR}/onnx_f64)
   set_tests_properties(onnx_f64 PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: "
     ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+  add_test(NAME onnx_narrow COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/narrow.py
+    $<TARGET_FILE:onnx_nodes> $<TARGET_FILE:onnx_open> ${CMAKE_CURRENT_BINARY_DIR}/onnx_narrow)
+  set_tests_properties(onnx_narrow PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: "
+    ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
   add_test(NAME onnx_open_sizes COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/open_sizes.py
     $<TARGET_FILE:onnx_open> ${CMAKE_CURRENT_BINARY_DIR}/onnx_open_sizes)
   set_tests_properties(onnx_open_sizes PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_REGULAR_EXPRESSION "SKIPPED: ")

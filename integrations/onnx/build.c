@@ -108,6 +108,12 @@ val_t *dtp_cv_typed(cv_t *cv, val_t *x, dnnl_tp_data_type_t type) {
     return dtp_cv_op(cv, dnnl_tp_op_type_cast, 1, &x, 1, &attr);
 }
 
+val_t *dtp_cv_rounded(cv_t *cv, val_t *x) {
+    if (cv->status || x->info.data_type != dnnl_tp_f32) return x;
+    val_t *y = dtp_cv_typed(cv, x, dnnl_tp_bf16);
+    return cv->status ? NULL : dtp_cv_typed(cv, y, dnnl_tp_f32);
+}
+
 /* ---- Constants --------------------------------------------------------------------------------------------- */
 
 val_t *dtp_cv_constant(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t *dims, const void *data) {

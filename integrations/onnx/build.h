@@ -26,6 +26,8 @@ val_t *dtp_cv_op_at(cv_t *cv, int kind, int nin, val_t *const *in, int key, int6
 /* condition ? x : y */
 val_t *dtp_cv_select(cv_t *cv, val_t *condition, val_t *x, val_t *y);
 val_t *dtp_cv_typed(cv_t *cv, val_t *x, dnnl_tp_data_type_t type);
+/* Numbers of f32, rounded to bf16; other types stay. */
+val_t *dtp_cv_rounded(cv_t *cv, val_t *x);
 /* A constant; data are copied. */
 val_t *dtp_cv_constant(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t *dims, const void *data);
 val_t *dtp_cv_fill(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t *dims, double value);

@@ -19,7 +19,7 @@ typedef struct {
     bool is_borrowed;
     /* Name, if the tensor is an input of the model; otherwise NULL. */
     const char *input;
-    /* Name of a type of the file that only conversions read (dtp_onnx_stored); otherwise NULL. */
+    /* Name of a type of the file that graphs carry in a wider one (narrow.h); otherwise NULL. */
     const char *stored;
     /* An earlier part of the model made it (part.h). */
     bool is_given;
@@ -103,6 +103,8 @@ typedef struct cv {
     /* Graphs and functions inside of the node that were converted; the last graph's names. */
     int bodies;
     const scope_t *body;
+    /* The type of inputs that results have, too (narrow.h); NULL: none. */
+    const dtp_narrow_t *narrow;
     dnnl_tp_status_t status;
 } cv_t;
 

@@ -67,7 +67,7 @@ typedef struct {
 typedef struct {
     const char *name; /**< Lives as long as the model. */
     int onnx_type;    /**< TensorProto.DataType of the file; 0: not given, or not a tensor. */
-    /** Graph type (f32 for FLOAT16, BFLOAT16 and FLOAT8, s8 for INT4, ...) and shape; symbolic
+    /** Graph type (f32 for FLOAT16, BFLOAT16 and FLOAT8, s8 for INT4, s32 for INT16, ...) and shape; symbolic
      * dimensions are DNNL_TP_RUNTIME_DIM_VAL. ndims -1: the file gives no shape. */
     dnnl_tp_tensor_info_t info;
     /** Names of symbolic dimensions; NULL: a known size, or no name. */

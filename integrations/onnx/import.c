@@ -1,5 +1,6 @@
 /* From a model to a graph: inputs, initializers, nodes in their order, functions inlined, outputs. */
 #include "onnx/import.h"
+#include "onnx/narrow.h"
 #include "onnx/attrs.h"
 #include "onnx/build.h"
 #include "onnx/check.h"
@@ -100,27 +101,6 @@ static dnnl_tp_status_t inputs(cv_t *cv) {
     return dnnl_tp_success;
 }
 
-/* Elements of a type that only conversions read become those of the type that graphs carry them in. */
-static dnnl_tp_status_t read_stored(cv_t *cv) {
-    enum { SCALES = 1 };
-    const char *op = cv->row->op;
-    for (int i = 0; i < cv->nin; ++i) {
-        if (!cv->in[i] || !cv->in[i]->stored) continue;
-        const bool reads =
-            is(op, "DequantizeLinear") ? i != SCALES : i == 0 && (is(op, "Cast") || is(op, "CastLike"));
-        if (!reads)
-            REFUSE(dnnl_tp_unimplemented,
-                   "its input %d is %s, which Cast, CastLike and DequantizeLinear read", i,
-                   cv->in[i]->stored);
-        val_t *plain = dtp_cv_alloc(cv, sizeof *plain);
-        if (!plain) return cv->status;
-        *plain = *cv->in[i];
-        plain->stored = NULL;
-        cv->in[i] = plain;
-    }
-    return dnnl_tp_success;
-}
-
 static dnnl_tp_status_t convert(cv_t *cv, scope_t *scope) {
     const node_proto_t *n = cv->node;
     if (!n->op_type || !*n->op_type) REFUSE(dnnl_tp_invalid_graph, "it has no operator");
@@ -138,9 +118,10 @@ static dnnl_tp_status_t convert(cv_t *cv, scope_t *scope) {
                cv->row->max_in);
     for (int i = 0; i < cv->row->min_in; ++i)
         if (!cv->in[i]) REFUSE(dnnl_tp_invalid_graph_op, "its input %d is absent", i);
-    DTP_ONNX_TRY(read_stored(cv));
-    if (!dtp_cv_sized(cv)) cv->row->convert(cv);
+    dtp_onnx_read_stored(cv);
+    if (!cv->status && !dtp_cv_sized(cv)) cv->row->convert(cv);
     if (!cv->status) dtp_cv_all_read(cv);
+    dtp_onnx_narrow_results(cv);
     return cv->status;
 }
 
@@ -347,7 +328,7 @@ void dtp_cv_body(cv_t *cv, graph_proto_t *g, int nin, val_t *const *in, val_t **
                         text(g->output[i]->name));
         else if (out[i]->stored)
             dtp_cv_fail(cv, dnnl_tp_unimplemented,
-                        "an output of its graph is %s, which only conversions read", out[i]->stored);
+                        "an output of its graph is %s, which graphs do not pass on", out[i]->stored);
     }
 }
 
@@ -358,17 +339,15 @@ static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto
     DTP_ONNX_TRY(dtp_onnx_port(value, &port));
     val_t *v = dtp_onnx_find(s, port.name);
     if (!v) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the output '%s' is made by no node", port.name);
-    if (v->stored)
+    if (v->stored && !dtp_onnx_narrow(v->stored))
         return dtp_onnx_fail(dnnl_tp_unimplemented, "the output '%s' is %s, which only conversions read",
                              port.name, v->stored);
     if (port.info.data_type != dnnl_tp_data_type_undef && port.info.data_type != v->info.data_type)
         return dtp_onnx_fail(dnnl_tp_invalid_data_type,
                              "the output '%s' is declared with another type than its node makes", port.name);
-    if (port.onnx_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16)
-        return dtp_onnx_fail(dnnl_tp_unimplemented,
-                             "the output '%s' is BFLOAT16, to which nothing is rounded", port.name);
     static char kind[] = "output";
     cv_t cv = {.im = im, .node = &(node_proto_t){.name = value->name, .op_type = kind}};
+    if (port.onnx_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16) v = dtp_cv_rounded(&cv, v);
     *number = dtp_cv_value(&cv, v);
     for (int d = 0; im->sizes && d < v->info.ndims; ++d) {
         const dtp_size_t size = dtp_cv_size(&cv, v, d);

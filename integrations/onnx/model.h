@@ -94,8 +94,17 @@ dnnl_tp_data_type_t dtp_onnx_carried(int onnx_type);
 /* The same; for types that files store and only conversions read: the type of the converted
  * elements. */
 dnnl_tp_data_type_t dtp_onnx_read_as(int onnx_type);
-/* The name of a type that only conversions read; NULL for other types. */
+/* The name of a type that graphs carry in a wider one; NULL for other types. */
 const char *dtp_onnx_stored(int onnx_type);
+/* Such an integer. */
+typedef struct {
+    const char *name;
+    int bits;
+    bool is_signed;
+    dnnl_tp_data_type_t as;
+} dtp_narrow_t;
+/* The integer of this name; NULL: there is none. */
+const dtp_narrow_t *dtp_onnx_narrow(const char *stored);
 const char *dtp_onnx_type_name(int onnx_type);
 size_t dtp_onnx_type_size(dnnl_tp_data_type_t type);
 /* Product of the dimensions; -1: there are too many dimensions, one is unknown or negative, or the

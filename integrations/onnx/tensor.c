@@ -37,7 +37,7 @@ enum { F32_DATA = 1, S32_DATA, S64_DATA, F64_DATA, U64_DATA };
     T(26, INT2, dnnl_tp_data_type_undef, 0, 0)
 enum { T_FLOAT16 = 10, T_BFLOAT16 = 16 };
 
-/* Types that files store and only conversions read: their elements become those of a type that graphs carry. */
+/* Types that graphs carry in wider ones: their elements become those of a type that graphs carry. */
 typedef struct {
     int onnx_type, bits;
     dnnl_tp_data_type_t as;
@@ -54,6 +54,7 @@ static const stored_t stored[] = {
     {21, 4, dnnl_tp_u8, false, 0, 0, 0, 0},        {22, 4, dnnl_tp_s8, true, 0, 0, 0, 0},
     {23, 4, dnnl_tp_f32, true, 1, 1, NONE, NONE},  {24, 8, dnnl_tp_f32, false, 0, 127, 0xff, NONE},
     {25, 2, dnnl_tp_u8, false, 0, 0, 0, 0},        {26, 2, dnnl_tp_s8, true, 0, 0, 0, 0},
+    {12, 32, dnnl_tp_s64, false, 0, 0, 0, 0},
 };
 
 typedef struct {
@@ -78,6 +79,15 @@ static const stored_t *stored_of(int t) {
         if (stored[i].onnx_type == t) return &stored[i];
     return NULL;
 }
+const dtp_narrow_t *dtp_onnx_narrow(const char *name) {
+    static const dtp_narrow_t all[] = {{"UINT16", 16, false, dnnl_tp_s32}, {"INT16", 16, true, dnnl_tp_s32},
+                                       {"UINT32", 32, false, dnnl_tp_s64}, {"UINT4", 4, false, dnnl_tp_u8},
+                                       {"INT4", 4, true, dnnl_tp_s8},      {"UINT2", 2, false, dnnl_tp_u8},
+                                       {"INT2", 2, true, dnnl_tp_s8}};
+    for (size_t i = 0; name && i < sizeof all / sizeof *all; ++i)
+        if (!strcmp(all[i].name, name)) return &all[i];
+    return NULL;
+}
 const char *dtp_onnx_stored(int t) { return stored_of(t) ? type_of(t)->name : NULL; }
 dnnl_tp_data_type_t dtp_onnx_read_as(int t) { return stored_of(t) ? stored_of(t)->as : dtp_onnx_carried(t); }
 
@@ -89,6 +99,7 @@ size_t dtp_onnx_type_size(dnnl_tp_data_type_t type) {
     case dnnl_tp_f64: return sizeof(int64_t);
     case dnnl_tp_f32:
     case dnnl_tp_s32: return sizeof(int32_t);
+    case dnnl_tp_bf16: return sizeof(int16_t);
     default: return 1;
     }
 }
@@ -160,6 +171,12 @@ static dnnl_tp_status_t from_stored(dnnl_tp_onnx_model_t m, const stored_t *s, c
     void *to = dtp_import_alloc(&m->memory, (size_t)n * dtp_onnx_type_size(s->as));
     if (!to) return dnnl_tp_out_of_memory;
     for (int64_t i = 0; i < n; ++i) {
+        if (s->as == dnnl_tp_s64) {
+            uint32_t v;
+            memcpy(&v, p + i * (int64_t)sizeof v, sizeof v);
+            ((int64_t *)to)[i] = v;
+            continue;
+        }
         const unsigned code = s->bits > CHAR_BIT ? p[2 * i] | (unsigned)p[2 * i + 1] << CHAR_BIT
                                                  : p[i / per] >> (i % per * s->bits) & ((1u << s->bits) - 1);
         const int v = s->is_signed && code >> (s->bits - 1) ? (int)code - (1 << s->bits) : (int)code;
@@ -213,6 +230,13 @@ static dnnl_tp_status_t from_list(dnnl_tp_onnx_model_t m, const type_t *type, co
         return dnnl_tp_success;
     }
     const stored_t *s = stored_of(t->onnx_type);
+    if (type->field == U64_DATA) { /* of 32 bits */
+        if (x->n_uint64_data != (size_t)n) return bad(t, dnnl_tp_invalid_graph, why);
+        t->data = x->uint64_data;
+        for (int64_t i = 0; i < n; ++i)
+            if (x->uint64_data[i] > UINT32_MAX) return bad(t, dnnl_tp_invalid_graph, "a number is too large");
+        return dnnl_tp_success;
+    }
     if (s) { /* an entry for each element of 16 bits, else for each byte */
         const size_t each = s->bits > CHAR_BIT ? sizeof(uint16_t) : 1;
         if (x->n_int32_data != bytes_of(s, n) / each) return bad(t, dnnl_tp_invalid_graph, why);

@@ -22,6 +22,7 @@ from ._threads import CancelToken, Future, Workers, interruptible
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 _CPU = 1
 _FLOAT16, _BFLOAT16 = 10, 16
+_NARROW = {4: "uint16", 5: "int16", 12: "uint32"}  # which the library has in wider types
 _FOREVER = 1e9  # seconds
 _LONG = .05  # seconds; after so long a run Ctrl-C is expected to work
 _MAX_THREADS, _MAX_CALLS, _MAX_SIZE, _MAX_SEED = 256, 2**31 - 1, 2**63 - 1, 2**64 - 1
@@ -86,7 +87,8 @@ class Port:
         self.onnx_type: int = port.onnx_type  # TensorProto.DataType; 0: the file does not say, or it is no tensor
         self.carried: Any = _types.get(port.info.data_type)  # the type in which the library has it
         small = {_FLOAT16: np.dtype(np.float16), _BFLOAT16: _bfloat16()}.get(port.onnx_type)
-        self.dtype: Any = small or self.carried
+        narrow = _NARROW.get(port.onnx_type)
+        self.dtype: Any = small or (np.dtype(narrow) if narrow else self.carried)
         self.shape: Optional[Tuple[Union[int, str, None], ...]] = None
         if port.info.ndims >= 0:
             self.shape = tuple(

@@ -101,6 +101,25 @@ void free_set(data_set_t *s) {
     for (int i = 0; i < s->nout; ++i) free(s->out[i].data);
 }
 
+static void bits_of(const dnnl_tp_onnx_port_t *port, tensor_t *t) {
+    enum { T_BFLOAT16 = 16 };
+    if (port->onnx_type != T_BFLOAT16 || t->info.data_type != dnnl_tp_s32) return;
+    for (size_t i = 0; i < count_of(&t->info); ++i) ((uint32_t *)t->data)[i] <<= 16;
+    t->info.data_type = dnnl_tp_f32;
+}
+
+void read_bits(dnnl_tp_onnx_model_t model, data_set_t *s) {
+    dnnl_tp_onnx_model_info_t info = {.struct_size = sizeof info};
+    dnnl_tp_onnx_port_t port;
+    int given = 0;
+    if (s->bad || dnnl_tp_onnx_query(model, &info)) return;
+    for (int i = 0; i < info.inputs && given < s->nin; ++i)
+        if (!dnnl_tp_onnx_input(model, i, &port) && !(port.flags & DNNL_TP_ONNX_HAS_DEFAULT))
+            bits_of(&port, &s->in[given++]);
+    for (int i = 0; i < info.outputs && i < s->nout; ++i)
+        if (!dnnl_tp_onnx_output(model, i, &port)) bits_of(&port, &s->out[i]);
+}
+
 bool set_args(dnnl_tp_onnx_model_t model, const data_set_t *s, int *nargs, dnnl_tp_onnx_arg_t *args) {
     dnnl_tp_onnx_model_info_t info = {.struct_size = sizeof info};
     int given = 0;

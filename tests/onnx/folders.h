@@ -26,6 +26,8 @@ typedef struct {
 bool read_set(const char *folder, int number, data_set_t *s);
 void free_set(data_set_t *s);
 
+/* BFLOAT16 that an old file holds as bits of UINT16 becomes numbers. */
+void read_bits(dnnl_tp_onnx_model_t model, data_set_t *s);
 /* The inputs of a set, by input of the model; false: the folder has other files. */
 bool set_args(dnnl_tp_onnx_model_t model, const data_set_t *s, int *nargs, dnnl_tp_onnx_arg_t *args);
 

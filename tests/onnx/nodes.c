@@ -27,7 +27,8 @@ static const struct {
     const char *folder;
     double absolute;
 } noisy[] = {{"test_dft_inverse", 1e-5}};
-static const double absolute_f16 = 1e-3; /* where the expected result was computed in f16 */
+/* Where the expected result was computed in f16 or bf16, each step of it rounded. */
+static const double absolute_f16 = 1e-3, absolute_bf16 = 1e-2, relative_bf16 = 0x1p-6;
 
 typedef enum { PASSED, REFUSED, WRONG } verdict_t;
 typedef struct {
@@ -67,8 +68,12 @@ static verdict_t refused(char *reason) {
 }
 
 /* What compare() allows. */
-static bool is_f16[MAX_TENSORS]; /* results of the file's model */
+static bool is_f16[MAX_TENSORS], is_bf16[MAX_TENSORS]; /* results of the file's model */
 static double atol_of_folder;
+static size_t bad_elements(int i, const void *got, const tensor_t *want, double *worst) {
+    const double atol = is_bf16[i] ? absolute_bf16 : is_f16[i] ? absolute_f16 : atol_of_folder;
+    return differences(got, want, is_bf16[i] ? relative_bf16 : relative, atol, worst);
+}
 
 static verdict_t compare(dnnl_tp_executable_t exe, const dnnl_tp_value_t *values, const data_set_t *s,
                          void *const *got, char *reason) {
@@ -81,8 +86,7 @@ static verdict_t compare(dnnl_tp_executable_t exe, const dnnl_tp_value_t *values
             (void)snprintf(reason, TEXT, "output %d has another shape or type", i);
             return WRONG;
         }
-        const size_t bad =
-            differences(got[i], want, relative, is_f16[i] ? absolute_f16 : atol_of_folder, &worst);
+        const size_t bad = bad_elements(i, got[i], want, &worst);
         if (bad) {
             (void)snprintf(reason, TEXT, "output %d: %zu of %zu elements, by up to %g", i, bad,
                            count_of(&want->info), worst);
@@ -153,9 +157,7 @@ static verdict_t run_session(dnnl_tp_onnx_model_t model, const data_set_t *s, in
         if (dnnl_tp_onnx_session_run(session, nargs, args, set_room, &r, NULL)) v = refused(reason);
         for (int i = 0; i < s->nout && v == PASSED; ++i) {
             double worst;
-            if (same_shape(&r.info[i], &s->out[i].info) &&
-                !differences(r.data[i], &s->out[i], relative, is_f16[i] ? absolute_f16 : atol_of_folder,
-                             &worst))
+            if (same_shape(&r.info[i], &s->out[i].info) && !bad_elements(i, r.data[i], &s->out[i], &worst))
                 continue;
             (void)snprintf(reason, TEXT, "output %d of a model in parts", i);
             v = WRONG;
@@ -190,6 +192,7 @@ static verdict_t run_set(dnnl_tp_onnx_model_t model, bool frozen, const data_set
         dnnl_tp_onnx_port_t port;
         if (dnnl_tp_onnx_output(model, i, &port)) return refused(reason);
         is_f16[i] = port.onnx_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16;
+        is_bf16[i] = port.onnx_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16;
     }
     const dnnl_tp_onnx_graph_opts_t opts = {
         .struct_size = sizeof opts, .nvalues = n, .values = values, .inputs = numbers, .outputs = outputs};
@@ -241,6 +244,7 @@ static void run_folder(const char *root, folder_t *f) {
     data_set_t s;
     for (int number = 0; read_set(folder, number, &s); ++number) {
         if (s.bad) (void)refused(f->reason[0]);
+        read_bits(model, &s);
         for (int m = 0; m < 2; ++m) {
             if (s.bad) {
                 f->verdict[m] = REFUSED;

@@ -66,6 +66,8 @@ class Folders:
         print(f"{self.counts} sets of {len(self.names)} models")
         status = subprocess.run([nodes_program, os.path.join(self.work, "fixed"), refused, *tolerances]).returncode
         for kind, count in self.counts.items():
+            if not count:
+                continue
             count -= nrefused if kind == "fixed" else 0
             status |= subprocess.run([open_program, os.path.join(self.work, kind), f"={count}"]).returncode
         return status

@@ -1,4 +1,5 @@
 /* Operators whose results are known when the graph is made, and those that pass their input on. */
+#include "onnx/narrow.h"
 #include "onnx/ops/ops.h"
 
 #include <math.h>
@@ -52,21 +53,29 @@ void dtp_onnx_dropout(cv_t *cv) {
 /* ---- Types ------------------------------------------------------------------------------------------------------ */
 
 static void cast(cv_t *cv, dnnl_tp_data_type_t to) {
-    dtp_cv_set(cv, 0, dtp_cv_typed(dtp_cv_last(cv), cv->in[0], to));
+    if (!cv->status) dtp_cv_set(cv, 0, dtp_cv_typed(dtp_cv_last(cv), cv->in[0], to));
 }
 
 void dtp_onnx_cast(cv_t *cv) {
     (void)dtp_cv_int(cv, "saturate", 1); /* of float8 */
     (void)dtp_cv_word(cv, "round_mode", "up", "up");
-    if (dtp_cv_int(cv, "to", 0) == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16)
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "numbers are not rounded to BFLOAT16");
+    const int64_t to = dtp_cv_int(cv, "to", 0);
+    const bool is_bf16 = to == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16;
+    const dtp_narrow_t *narrow = to > 0 && to < INT16_MAX ? dtp_onnx_narrow(dtp_onnx_stored((int)to)) : NULL;
+    if (narrow) {
+        dtp_cv_set(cv, 0, dtp_cv_narrowed(cv, cv->in[0], narrow));
+        return;
+    }
     cast(cv, dtp_cv_type(cv, "to", 0));
+    if (is_bf16 && !cv->status) dtp_cv_set(cv, 0, dtp_cv_rounded(cv, cv->out[0]));
 }
 
 void dtp_onnx_cast_like(cv_t *cv) {
     (void)dtp_cv_int(cv, "saturate", 1);
     (void)dtp_cv_word(cv, "round_mode", "up", "up");
-    cast(cv, cv->in[1]->info.data_type);
+    const dtp_narrow_t *narrow = dtp_onnx_narrow(cv->in[1]->stored);
+    if (narrow) dtp_cv_set(cv, 0, dtp_cv_narrowed(cv, cv->in[0], narrow));
+    else cast(cv, cv->in[1]->info.data_type);
 }
 
 /* ---- Constants --------------------------------------------------------------------------------------------------- */

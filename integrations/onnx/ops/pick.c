@@ -136,7 +136,12 @@ static void scatter(cv_t *cv, const int64_t *axis) {
     const dnnl_tp_op_attr_t attr[] = {
         {dnnl_tp_op_attr_reduction, dnnl_tp_op_attr_string, (int)strlen(word), word},
         {dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, axis}};
-    dtp_cv_set(cv, 0, dtp_cv_op(dtp_cv_last(cv), cv->row->kind, 3, cv->in, axis ? 2 : 1, attr));
+    /* Truth values are combined as numbers: a sum is "or", a product "and". */
+    const bool is_truth = cv->in[0]->info.data_type == dnnl_tp_boolean && strcmp(word, "none") != 0;
+    for (int i = 0; i < 3 && is_truth; i += 2) cv->in[i] = dtp_cv_typed(cv, cv->in[i], dnnl_tp_s32);
+    if (cv->status) return;
+    val_t *y = dtp_cv_op(is_truth ? cv : dtp_cv_last(cv), cv->row->kind, 3, cv->in, axis ? 2 : 1, attr);
+    dtp_cv_set(cv, 0, is_truth && !cv->status ? dtp_cv_typed(dtp_cv_last(cv), y, dnnl_tp_boolean) : y);
 }
 
 void dtp_onnx_scatter_elements(cv_t *cv) {

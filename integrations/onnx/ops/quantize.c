@@ -1,5 +1,6 @@
 /* Integers that stand for numbers: y = saturate(round(x / scale) + zero point), and products of such tensors. Products
  * are exact: those of f32 over at most 256 terms of 16 bits are integers below 2^24, longer sums are made of such parts. */
+#include "onnx/narrow.h"
 #include "onnx/ops/ops.h"
 
 enum { TERMS = 256 };
@@ -51,6 +52,17 @@ static val_t *saturated(cv_t *cv, val_t *x, val_t *zero, dnnl_tp_data_type_t typ
     return dtp_cv_typed(dtp_cv_last(cv), x, type); /* which limits */
 }
 
+/* The same for types that graphs carry in wider ones. */
+static val_t *within(cv_t *cv, val_t *x, val_t *zero, const dtp_narrow_t *n) {
+    const double values = (double)((int64_t)1 << n->bits), least = n->is_signed ? -values / 2 : 0;
+    x = cv->status ? NULL : dtp_cv_unary(cv, dnnl_tp_op_round, x);
+    const dnnl_tp_data_type_t type = cv->status ? dnnl_tp_f32 : x->info.data_type;
+    if (zero && !cv->status) x = dtp_cv_binary(cv, dnnl_tp_op_add, x, dtp_cv_typed(cv, zero, type));
+    x = dtp_cv_binary(cv, dnnl_tp_op_maximum, x, dtp_cv_scalar(cv, type, least));
+    x = dtp_cv_binary(cv, dnnl_tp_op_minimum, x, dtp_cv_scalar(cv, type, least + values - 1));
+    return dtp_cv_narrowed(cv, x, n);
+}
+
 static places_t places(cv_t *cv, const val_t *x, const val_t *scale) {
     const int64_t axis = dtp_cv_int(cv, "axis", 1), block = dtp_cv_int(cv, "block_size", 0);
     const bool has_axis = block || (scale->info.ndims == 1 && scale->info.dims[0] != 1);
@@ -81,7 +93,10 @@ void dtp_onnx_quantize(cv_t *cv) {
     (void)dtp_cv_int(cv, "saturate", 1);
     const places_t at = places(cv, cv->in[0], scale);
     dnnl_tp_data_type_t type = dnnl_tp_u8;
-    if (to) type = dtp_cv_type(cv, "output_dtype", 0);
+    const dtp_narrow_t *narrow =
+        dtp_onnx_narrow(zero ? zero->stored : dtp_onnx_stored((int)(to & INT16_MAX)));
+    if (narrow) type = narrow->as;
+    else if (to) type = dtp_cv_type(cv, "output_dtype", 0);
     if (zero && to && zero->info.data_type != type)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'output_dtype' is %s, its zero point is %s",
                     dnnl_tp_dt2str(type), dnnl_tp_dt2str(zero->info.data_type));
@@ -90,7 +105,8 @@ void dtp_onnx_quantize(cv_t *cv) {
     val_t *x = dtp_cv_typed(cv, cv->in[0], precision);
     scale = dtp_cv_typed(cv, along(cv, cv->in[0], scale, at), precision);
     val_t *y = dtp_cv_binary(cv, dnnl_tp_op_divide, x, scale);
-    dtp_cv_set(cv, 0, saturated(cv, y, along(cv, cv->in[0], zero, at), type));
+    zero = along(cv, cv->in[0], zero, at);
+    dtp_cv_set(cv, 0, narrow ? within(cv, y, zero, narrow) : saturated(cv, y, zero, type));
 }
 
 void dtp_onnx_dequantize(cv_t *cv) {
@@ -98,9 +114,7 @@ void dtp_onnx_dequantize(cv_t *cv) {
     const places_t at = places(cv, cv->in[0], scale);
     const int64_t to = dtp_cv_int(cv, "output_dtype", 0);
     const dnnl_tp_data_type_t type = to ? dtp_cv_type(cv, "output_dtype", 0) : scale->info.data_type;
-    if (to == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16)
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "numbers are not rounded to BFLOAT16");
-    else if (type != scale->info.data_type)
+    if (type != scale->info.data_type)
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'output_dtype' is %s",
                     dtp_onnx_type_name((int)(to & INT16_MAX)));
     if (cv->status) return;
@@ -108,7 +122,8 @@ void dtp_onnx_dequantize(cv_t *cv) {
     const dnnl_tp_data_type_t wide = cv->in[0]->info.data_type == dnnl_tp_s32 ? dnnl_tp_f64 : dnnl_tp_f32;
     val_t *x = minus(cv, dtp_cv_typed(cv, cv->in[0], wide), along(cv, cv->in[0], zero, at));
     x = dtp_cv_typed(cv, x, scale->info.data_type);
-    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, x, along(cv, x, scale, at)));
+    x = dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, x, along(cv, x, scale, at));
+    dtp_cv_set(cv, 0, to == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16 ? dtp_cv_rounded(cv, x) : x);
 }
 
 /* Scale and zero point from the range of the input, which holds 0. */

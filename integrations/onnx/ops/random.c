@@ -91,8 +91,8 @@ static void draw_blocks(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-static dnnl_tp_status_t draw(void *arg, const volatile int *should_stop, int nin, const dnnl_tp_host_arg_t *in,
-                             int nout, const dnnl_tp_host_arg_t *out) {
+static dnnl_tp_status_t draw(void *arg, const volatile int *should_stop, int nin,
+                             const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {
     const source_t *s = arg;
     const bool is_f64 = out[0].info->data_type == dnnl_tp_f64;
     draw_t d = {.source = s,
@@ -140,9 +140,11 @@ static val_t *drawn(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it draws numbers of type %s", dnnl_tp_dt2str(type));
     for (int d = 0; d < ndims && !cv->status; ++d) {
         info.dims[d] = dims[d];
-        if (dims[d] < 0) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "it has a dimension of %lld", (long long)dims[d]);
+        if (dims[d] < 0)
+            dtp_cv_fail(cv, dnnl_tp_invalid_shape, "it has a dimension of %lld", (long long)dims[d]);
     }
-    if (!cv->status && dtp_onnx_elems(&info) < 0) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its result is too large");
+    if (!cv->status && dtp_onnx_elems(&info) < 0)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its result is too large");
     if (cv->status) return NULL;
     source_t *s = dtp_onnx_allocator.alloc(NULL, sizeof *s);
     dtp_onnx_counter_t *counter = dtp_onnx_counter(cv->im->model, place);
@@ -153,7 +155,7 @@ static val_t *drawn(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t
     }
     *s = (source_t){.model = cv->im->model,
                     .counter = counter,
-                    .seed = !seed          ? mixed(place ^ mixed(cv->im->model->seed))
+                    .seed = !seed         ? mixed(place ^ mixed(cv->im->model->seed))
                             : is_main(cv) ? *seed
                                           : *seed ^ mixed(place),
                     .is_normal = is_normal,
@@ -189,8 +191,7 @@ static void of_attributes(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const i
                 b = is_normal ? dtp_cv_float(cv, "scale", 1.f) : dtp_cv_float(cv, "high", 1.f);
     uint64_t room;
     const uint64_t *seed = seed_of(cv, &room);
-    if (!cv->status)
-        dtp_cv_set(cv, 0, drawn(cv, type, ndims, dims, seed, is_normal, (double)a, (double)b));
+    if (!cv->status) dtp_cv_set(cv, 0, drawn(cv, type, ndims, dims, seed, is_normal, (double)a, (double)b));
 }
 
 void dtp_onnx_random(cv_t *cv) {

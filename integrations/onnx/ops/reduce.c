@@ -42,6 +42,11 @@ static void any_reduction(cv_t *cv, int64_t n, const int64_t *axes, bool is_all)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has more axes than its input dimensions");
         return;
     }
+    /* Logarithms of integers are cut towards zero. */
+    const dnnl_tp_data_type_t type = x->info.data_type;
+    const bool is_cut = (cv->row->kind == LOG_SUM || cv->row->kind == LOG_SUM_EXP) && !is_float(type);
+    if (is_cut) x = dtp_cv_typed(cv, x, dnnl_tp_f64);
+    if (cv->status) return;
     switch (cv->row->kind) {
     case SUM_SQUARE:
         x = dtp_cv_unary(cv, dnnl_tp_op_square, x);
@@ -67,7 +72,7 @@ static void any_reduction(cv_t *cv, int64_t n, const int64_t *axes, bool is_all)
     }
     default: x = reduce(dtp_cv_last(cv), cv->row->kind, x, n, axes, keep, is_all); break;
     }
-    dtp_cv_set(cv, 0, x);
+    dtp_cv_set(cv, 0, is_cut && !cv->status ? dtp_cv_typed(cv, x, type) : x);
 }
 
 /* Axes are an attribute. */

@@ -1,23 +1,33 @@
 /* The elements in another type. */
 #include "common/problems/graph/pointwise.h"
+#include "common/problems/reorder.h"
 #include "exec/ops/ops.h"
 
-DTP_ATTR(to, 0x10005) /**< type of the result: f32, f64, s64, s32, s8, u8 or boolean (string) */
+DTP_ATTR(to, 0x10005) /**< type of the result: f32, f64, s64, s32, s8, u8, boolean; bf16 of f32 (string) */
 
 typedef struct {
     dtp_op_attrs_t base;
     dtp_word_t to;
 } attrs_t;
-static const char *const names[] = {"f32", "f64", "s64", "s32", "s8", "u8", "boolean", NULL};
-static const dnnl_tp_data_type_t types[] = {dnnl_tp_f32, dnnl_tp_f64, dnnl_tp_s64,    dnnl_tp_s32,
-                                            dnnl_tp_s8,  dnnl_tp_u8,  dnnl_tp_boolean};
+static const char *const names[] = {"f32", "f64", "s64", "s32", "s8", "u8", "boolean", "bf16", NULL};
+static const dnnl_tp_data_type_t types[] = {dnnl_tp_f32, dnnl_tp_f64, dnnl_tp_s64,     dnnl_tp_s32,
+                                            dnnl_tp_s8,  dnnl_tp_u8,  dnnl_tp_boolean, dnnl_tp_bf16};
 static const dtp_op_field_t type_cast_fields[] = {DTP_WORD(attrs_t, to, names)};
 
+/* Is one of them bf16, and the other one f32? */
+static bool is_short(const info_t *x, const info_t *y) {
+    return (x->data_type == dnnl_tp_bf16 && y->data_type == dnnl_tp_f32) ||
+           (x->data_type == dnnl_tp_f32 && y->data_type == dnnl_tp_bf16);
+}
+
 static dnnl_tp_status_t type_cast_infer(const dtp_infer_t *c) {
+    const dnnl_tp_data_type_t from = c->in[0]->data_type;
     *c->out = *c->in[0];
     c->out->data_type = types[((const attrs_t *)c->attrs)->to.at];
-    TYPE(c->in[0]->data_type != dnnl_tp_bf16 && c->in[0]->data_type != dnnl_tp_f16,
-         "src has type %s, which is not converted", dnnl_tp_dt2str(c->in[0]->data_type));
+    TYPE(is_short(c->in[0], c->out) ||
+             (from != dnnl_tp_bf16 && from != dnnl_tp_f16 && c->out->data_type != dnnl_tp_bf16),
+         "src has type %s, which is not converted to %s", dnnl_tp_dt2str(from),
+         dnnl_tp_dt2str(c->out->data_type));
     return dnnl_tp_success;
 }
 
@@ -34,7 +44,22 @@ static bool type_cast_values(const dtp_infer_t *c, int64_t *values) {
     return true;
 }
 
+static dnnl_tp_status_t reorder_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    dtp_step_t *s;
+    dtp_md_t src;
+    dtp_step_arg_t arg;
+    const info_t *t = dtp_info(l, n->in[0]);
+    const int split = dtp_last_split(t);
+    DTP_TRY(dtp_dense2(l, n->in[0], split, &src, &arg));
+    DTP_TRY(dtp_new_step(l, n, sizeof(dtp_reorder_desc_t), dnnl_tp_reorder, DTP_REORDER_NARGS, &s));
+    dtp_reorder_desc_t *d = (dtp_reorder_desc_t *)s->op;
+    d->src = src;
+    s->arg[DTP_REORDER_SRC] = arg;
+    return dtp_result2(l, n->out[0], split, &d->dst, &s->arg[DTP_REORDER_DST]);
+}
+
 static dnnl_tp_status_t type_cast_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    if (is_short(dtp_info(l, n->in[0]), dtp_info(l, n->out[0]))) return reorder_lower(l, n);
     if (dtp_info(l, n->in[0])->data_type == dtp_info(l, n->out[0])->data_type) return dtp_lower_alias(l, n);
     return dtp_lower_pointwise(l, n, DTP_PW_cast);
 }
