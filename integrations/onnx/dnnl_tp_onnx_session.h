@@ -169,6 +169,19 @@ typedef struct {
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_session_query(dnnl_tp_onnx_session_t session,
                                                             dnnl_tp_onnx_session_stats_t *stats);
 
+/** Says in words which shapes the graphs of a session serve that it has now, the newest first: for
+ * each a line, then a line for each guard, "NODE: x.1 == 224", where x.1 is dimension 1 of input x
+ * and NODE is what made the graph special. For people; programs should not rely on the form.
+ * Thread-safe.
+ *
+ * @param session a session
+ * @param[out] text room for the text, which ends with 0; lines that have no room are left out
+ * @param room bytes of text; 0: none, and text may be NULL
+ * @param[out] size bytes that the whole text needs
+ * @return success; invalid_arguments (NULL); out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_session_explain(dnnl_tp_onnx_session_t session, char *text,
+                                                              size_t room, size_t *size);
+
 /** Drops the caller's handle; calls keep what they need. Thread-safe.
  *
  * @param session NULL or a session

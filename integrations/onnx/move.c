@@ -14,6 +14,17 @@ val_t *dtp_cv_reshape(cv_t *cv, val_t *x, int ndims, const int64_t *dims) {
     return dtp_cv_reshape_keeping(cv, x, ndims, dims, 0);
 }
 
+/* Of open sizes: those that are kept stay open; the others are guarded, because dims are made of their hints. */
+static val_t *reshape_open(cv_t *cv, val_t *x, int ndims, const int64_t *dims, unsigned kept) {
+    dtp_size_t to[DNNL_TP_MAX_NDIMS];
+    for (int d = 0; d < x->info.ndims; ++d)
+        if (!(kept >> d & 1)) (void)dtp_cv_dim(cv, x, d);
+    for (int d = 0; d < ndims; ++d)
+        to[d] = kept >> d & 1 ? dtp_cv_size(cv, x, d) : dtp_size_number(cv->im->sizes, dims[d]);
+    if (!kept) dtp_cv_guard_sizes(cv, x);
+    return dtp_cv_resized(cv, x, ndims, to);
+}
+
 val_t *dtp_cv_reshape_keeping(cv_t *cv, val_t *x, int ndims, const int64_t *dims, unsigned kept) {
     if (cv->status) return NULL;
     if (ndims > DNNL_TP_MAX_NDIMS) {
@@ -21,7 +32,7 @@ val_t *dtp_cv_reshape_keeping(cv_t *cv, val_t *x, int ndims, const int64_t *dims
                     DNNL_TP_MAX_NDIMS);
         return NULL;
     }
-    dtp_cv_guard_sizes(cv, x); /* dims are made of its hints */
+    if (x->sizes) return reshape_open(cv, x, ndims, dims, kept);
     int64_t to[DNNL_TP_MAX_NDIMS] = {0};
     bool rest = false, copies = false, zero = false;
     dnnl_tp_tensor_info_t info = {.ndims = ndims, .data_type = x->info.data_type};

@@ -284,32 +284,12 @@ static call_t *find_call(session_t *s, const request_t *r) {
     return NULL;
 }
 
-/* The shapes of a request by input; NULL: no memory. */
-static const dnnl_tp_tensor_info_t **shapes_of(const session_t *s, request_t *r) {
-    const dnnl_tp_tensor_info_t **shapes =
-        dtp_import_alloc(&r->memory, (size_t)(s->nin + 1) * sizeof *shapes);
-    for (int i = 0; shapes && i < s->nin; ++i) shapes[i] = r->args[i].info;
-    return shapes;
-}
-
-/* Values of all atoms for the request; NULL: one overflows, or memory lacks. */
-static int64_t *bind(const session_t *s, request_t *r, const dtp_sizes_t *sizes) {
-    const dnnl_tp_tensor_info_t **shapes = shapes_of(s, r);
-    int64_t *values = dtp_import_alloc(&r->memory, (size_t)(sizes->natoms + 1) * sizeof *values);
-    return shapes && values && dtp_sizes_bind(sizes, shapes, values) ? values : NULL;
-}
-
-static bool holds(const session_t *s, request_t *r, const dtp_sizes_t *sizes) {
-    const int64_t *values = bind(s, r, sizes);
-    return values && dtp_sizes_check(sizes, values) < 0;
-}
-
 /* Under the lock; the head that graphs of a kind have. */
 static model_graph_t *find_graph(session_t *s, request_t *r, dtp_kind_t kind) {
     const size_t bytes = kind == DTP_GRAPH_EXACT ? r->key_bytes : r->head_bytes;
     for (model_graph_t *g = s->graphs; g; g = g->next) {
         if (g->kind != kind || g->head_bytes != bytes || (bytes && memcmp(g->head, r->key, bytes))) continue;
-        if (kind == DTP_GRAPH_GUARDED && !holds(s, r, &g->sizes)) {
+        if (kind == DTP_GRAPH_GUARDED && !dtp_session_holds(s, r, &g->sizes)) {
             ++s->stats.failed_guards;
             continue;
         }
@@ -323,7 +303,7 @@ static dnnl_tp_status_t import(session_t *s, request_t *r, model_graph_t *g) {
     const size_t nin = (size_t)s->nin;
     dnnl_tp_onnx_value_t *values = dtp_import_alloc(&r->memory, nin * sizeof *values);
     const char **fed = dtp_import_alloc(&r->memory, nin * sizeof *fed);
-    const dnnl_tp_tensor_info_t **shapes = shapes_of(s, r);
+    const dnnl_tp_tensor_info_t **shapes = dtp_session_shapes(s, r);
     if (!values || !fed || !shapes) return dnnl_tp_out_of_memory;
     dnnl_tp_onnx_graph_opts_t o = {.struct_size = sizeof o,
                                    .batch = s->opts.batch,
@@ -404,23 +384,6 @@ static dnnl_tp_status_t compile(session_t *s, request_t *r, call_t *c) {
     return dnnl_tp_executable_compile(&c->exe, c->graph->graph, s->engine, n, shapes, &opts);
 }
 
-/* Whether the outputs have the sizes that their expressions say; without expressions nothing is said. */
-static bool is_as_expected(session_t *s, request_t *r, const call_t *c) {
-    const dtp_sizes_t *sizes = &c->graph->sizes;
-    const int64_t *values = bind(s, r, sizes);
-    int at = 0;
-    for (int i = 0; i < s->nout && sizes->nresults; ++i) {
-        dnnl_tp_tensor_info_t info;
-        int64_t want;
-        if (!values || dnnl_tp_executable_query(c->exe, c->graph->outputs[i], &info)) return false;
-        for (int d = 0; d < info.ndims; ++d, ++at)
-            if (at >= sizes->nresults || !dtp_size_value(sizes, sizes->results[at], values, &want) ||
-                want != info.dims[d])
-                return false;
-    }
-    return true;
-}
-
 /* The call's graph and executable. */
 static dnnl_tp_status_t fill_call(session_t *s, request_t *r, dtp_kind_t kind, call_t *c) {
     pthread_mutex_lock(&s->lock);
@@ -428,7 +391,7 @@ static dnnl_tp_status_t fill_call(session_t *s, request_t *r, dtp_kind_t kind, c
     pthread_mutex_unlock(&s->lock);
     if (!c->graph) DTP_ONNX_TRY(make_graph(s, r, kind, &c->graph));
     DTP_ONNX_TRY(compile(s, r, c));
-    if (kind != DTP_GRAPH_GUARDED || is_as_expected(s, r, c)) return dnnl_tp_success;
+    if (kind != DTP_GRAPH_GUARDED || dtp_session_is_as_expected(s, r, c)) return dnnl_tp_success;
     return dtp_onnx_fail(dnnl_tp_runtime_error, "the sizes of an output are not those of its expressions");
 }
 

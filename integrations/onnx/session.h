@@ -78,4 +78,13 @@ void dtp_session_give_seat(session_t *s, seat_t *seat);
 /* The call for a request, found or made. The caller owns a use of it. */
 dnnl_tp_status_t dtp_session_call(session_t *s, request_t *r, call_t **call);
 
+/* ---- guards.c ----------------------------------------------------------------------------------------------- */
+
+/* The shapes of a request by input; NULL: no memory. */
+const dnnl_tp_tensor_info_t **dtp_session_shapes(const session_t *s, request_t *r);
+/* Whether all guards hold for a request. */
+bool dtp_session_holds(const session_t *s, request_t *r, const dtp_sizes_t *sizes);
+/* Whether the outputs of an executable have the sizes that their expressions say. */
+bool dtp_session_is_as_expected(const session_t *s, request_t *r, const call_t *c);
+
 #endif

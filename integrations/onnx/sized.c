@@ -175,6 +175,52 @@ static bool take(result_t *r, int axis) {
     return true;
 }
 
+static bool has_word(const result_t *r, int key, const char *word) {
+    const dnnl_tp_op_attr_t *a = attr_of(r, key);
+    return a && a->count == (int)strlen(word) && !memcmp(a->data, word, (size_t)a->count);
+}
+
+static int64_t entry(const result_t *r, int key, int i, int64_t otherwise) {
+    const dnnl_tp_op_attr_t *a = attr_of(r, key);
+    return a && i < a->count ? ((const int64_t *)a->data)[i] : otherwise;
+}
+
+/* Windows over {N, C, space}; kernel: their sizes. False: their number is not as simple. */
+static bool windows(result_t *r, dtp_size_t channels, const int64_t *kernel) {
+    enum { SPACE = 2, MOST = INT16_MAX };
+    dtp_sizes_t *s = r->cv->im->sizes;
+    const val_t *x = r->in[0];
+    const bool none = has_word(r, dnnl_tp_op_attr_auto_pad, "none"),
+               valid = has_word(r, dnnl_tp_op_attr_auto_pad, "valid");
+    same(r, x);
+    if (r->ndims < SPACE || has_word(r, dnnl_tp_op_attr_rounding_type, "ceil")) return false;
+    r->size[1] = channels;
+    for (int i = 0; i < r->ndims - SPACE; ++i) {
+        const int64_t stride = entry(r, dnnl_tp_op_attr_strides, i, 1), k = kernel[i],
+                      dilation = entry(r, dnnl_tp_op_attr_dilations, i, 1);
+        int64_t more = stride - 1; /* SAME: a window for each stride that begins inside */
+        if (none || valid) {
+            const int64_t pads =
+                valid ? 0
+                      : entry(r, dnnl_tp_op_attr_pads_begin, i, 0) + entry(r, dnnl_tp_op_attr_pads_end, i, 0);
+            if (k > MOST || dilation > MOST || pads > MOST || pads < -MOST) return false;
+            more = pads - dilation * (k - 1) - 1 + stride;
+        }
+        if (stride < 1 || stride > MOST || k < 1 || dilation < 1) return false;
+        const dtp_size_t by = dtp_size_number(s, stride),
+                         all = dtp_size_add(s, r->size[SPACE + i], dtp_size_number(s, more));
+        if (all < 0 || !dtp_cv_size_is(r->cv, by, DTP_SIZE_AT_MOST, all)) return false;
+        r->size[SPACE + i] = dtp_size_divide(s, all, by);
+        if (r->size[SPACE + i] < 0) return false;
+    }
+    return true;
+}
+
+static bool pool(result_t *r) {
+    const dnnl_tp_op_attr_t *kernel = attr_of(r, dnnl_tp_op_attr_kernel);
+    return kernel && windows(r, dtp_cv_size(r->cv, r->in[0], 1), kernel->data);
+}
+
 static bool is_one_of(int kind, const int *kinds, size_t n) {
     for (size_t i = 0; i < n; ++i)
         if (kinds[i] == kind) return true;
@@ -255,6 +301,11 @@ static bool rule(result_t *r, int kind, int i) {
     if (IS_ONE_OF(kind, reduce_kinds)) return reduce(r);
     switch (kind) {
     case dnnl_tp_op_matmul: return matmul(r);
+    case dnnl_tp_op_max_pool:
+    case dnnl_tp_op_avg_pool: return pool(r);
+    case dnnl_tp_op_convolution:
+        return !r->in[1]->sizes && r->in[1]->info.ndims > 1 &&
+               windows(r, dtp_cv_size(r->cv, r->in[1], 0), r->in[1]->info.dims + 2);
     case dnnl_tp_op_concat: return concat(r);
     case dnnl_tp_op_gather: return take(r, 0);
     case dnnl_tp_op_take: return take(r, axis_of(r, r->in[0]->info.ndims, 0));

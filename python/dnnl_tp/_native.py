@@ -114,6 +114,7 @@ _signatures = {
     "onnx_output": [_handle, c.c_int, c.POINTER(Port)],
     "onnx_session_create": [_out, _handle, _handle, c.POINTER(SessionOpts)],
     "onnx_session_query": [_handle, c.POINTER(SessionStats)],
+    "onnx_session_explain": [_handle, c.c_char_p, c.c_size_t, c.POINTER(c.c_size_t)],
     "onnx_session_destroy": [_handle],
     "cancel_create": [_out],
     "cancel_fire": [_handle],

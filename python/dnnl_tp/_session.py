@@ -510,6 +510,19 @@ class Session(_Here):
         _native.call("onnx_session_query", self._address, c.byref(stats))
         return {name: getattr(stats, name) for name, *_ in stats._fields_[1:]}
 
+    def explain(self) -> List[str]:
+        """Which shapes the session's graphs serve that it has now, the newest first: a line for each graph, then one for each
+        condition, "NODE: x.1 == 224": x.1 is dimension 1 of input x, NODE what needs it. For people; the form may change."""
+        if self._closed:
+            raise ValueError("the session is closed")
+        size, room = c.c_size_t(), 1 << 16
+        while True:
+            text = c.create_string_buffer(room)
+            _native.call("onnx_session_explain", self._address, text, room, c.byref(size))
+            if size.value <= room:
+                return text.value.decode(errors="replace").splitlines()
+            room = 2 * size.value
+
     def close(self) -> None:
         """Ends the session and writes the profile. Runs in progress go on to their end."""
         if getattr(self, "_closed", True):

@@ -278,6 +278,125 @@ static bool range(cv_t *cv) {
     return true;
 }
 
+/* Positions in an open axis: those below 0 are counted by the operator, and a run refuses those outside. */
+static bool gather(cv_t *cv) {
+    const val_t *x = cv->in[0];
+    const int64_t given = dtp_cv_int(cv, "axis", 0), axis = given < 0 ? given + x->info.ndims : given;
+    if (axis < 0 || axis >= x->info.ndims || !x->sizes || is_number(cv, x->sizes[axis])) return false;
+    dtp_cv_guard_elems(cv, cv->in[1]);
+    dtp_cv_set(cv, 0, dtp_cv_op_at(dtp_cv_last(cv), dnnl_tp_op_take, 2, cv->in, dnnl_tp_op_attr_axis, axis));
+    return true;
+}
+
+static bool tile(cv_t *cv) {
+    enum { FEW = 16 };
+    int64_t n;
+    val_t *x = cv->in[0], *copies[FEW];
+    const dtp_size_t *times = dtp_elems_of(cv, cv->in[1], &n), one = number(cv, 1);
+    const int nd = x->info.ndims;
+    if (!times || n != nd || nd >= DNNL_TP_MAX_NDIMS || x->data) return false;
+    for (int d = 0; d < nd; ++d)
+        if (!is_number(cv, times[d]) ? !dtp_cv_size_is(cv, one, DTP_SIZE_AT_MOST, times[d])
+                                     : hint(cv, times[d]) < 0)
+            return cv->status;
+    for (int d = nd - 1; d >= 0 && !cv->status; --d) {
+        if (times[d] == one) continue;
+        const int64_t few = is_number(cv, times[d]) ? hint(cv, times[d]) : 0;
+        if (few > 1 && few <= FEW) {
+            for (int64_t i = 0; i < few; ++i) copies[i] = x;
+            x = dtp_cv_concat(cv, d, (int)few, copies);
+            continue;
+        }
+        /* {.., size, ..} -> {.., times, size, ..} -> {.., times * size, ..} */
+        dtp_size_t apart[DNNL_TP_MAX_NDIMS], joined[DNNL_TP_MAX_NDIMS], ones[DNNL_TP_MAX_NDIMS];
+        for (int i = 0; i < nd; ++i) apart[i < d ? i : i + 1] = joined[i] = dtp_cv_size(cv, x, i);
+        for (int i = 0; i <= nd; ++i) ones[i] = i == d ? times[d] : one;
+        apart[d] = one;
+        joined[d] = dtp_size_multiply(cv->im->sizes, joined[d], times[d]);
+        val_t *fill = dtp_cv_scalar(cv, x->info.data_type, 1);
+        x = dtp_cv_resized(cv, x, nd + 1, apart);
+        x = dtp_cv_binary(cv, dnnl_tp_op_multiply, x,
+                          cv->status ? NULL : dtp_cv_filled(cv, fill, nd + 1, ones));
+        x = cv->status ? NULL : dtp_cv_resized(cv, x, nd, joined);
+    }
+    dtp_cv_set(cv, 0, x);
+    return true;
+}
+
+/* With a constant around it. */
+static bool pad(cv_t *cv) {
+    enum { DATA, PADS, VALUE, AXES, PARTS = 3 };
+    int64_t n, na = 0;
+    val_t *x = cv->in[DATA];
+    const dtp_size_t *pads = dtp_elems_of(cv, cv->in[PADS], &n), zero = number(cv, 0);
+    const dtp_size_t *axes = dtp_cv_given(cv, AXES) ? dtp_elems_of(cv, cv->in[AXES], &na) : NULL;
+    const int64_t k = axes ? na : x->info.ndims;
+    const val_t *value = dtp_cv_given(cv, VALUE) ? cv->in[VALUE] : dtp_cv_scalar(cv, x->info.data_type, 0);
+    if (!pads || n != 2 * k || x->data || (dtp_cv_given(cv, AXES) && !axes) || !value || !value->data ||
+        value->elems || dtp_val_elems(value) != 1 || value->info.data_type != x->info.data_type ||
+        !dtp_cv_word(cv, "mode", "constant", "constant"))
+        return cv->status;
+    bool seen[DNNL_TP_MAX_NDIMS] = {false};
+    for (int64_t i = 0; i < k; ++i) {
+        const int64_t at = axes ? hint(cv, axes[i]) : i, d = at < 0 ? at + x->info.ndims : at;
+        if (d < 0 || d >= x->info.ndims || seen[d] || (axes && !is_number(cv, axes[i]))) return false;
+        seen[d] = true;
+        for (int end = 0; end < 2; ++end)
+            if (!dtp_cv_size_is(cv, zero, DTP_SIZE_AT_MOST, pads[end * k + i])) return cv->status;
+    }
+    for (int64_t i = 0; i < k && !cv->status; ++i) {
+        const int64_t at = axes ? hint(cv, axes[i]) : i;
+        const int d = (int)(at < 0 ? at + x->info.ndims : at);
+        val_t *parts[PARTS];
+        int m = 0;
+        for (int end = 0; end < 2 && !cv->status; ++end) {
+            dtp_size_t dims[DNNL_TP_MAX_NDIMS];
+            if (end) parts[m++] = x;
+            if (pads[end * k + i] == zero) continue;
+            for (int e = 0; e < x->info.ndims; ++e)
+                dims[e] = e == d ? pads[end * k + i] : dtp_cv_size(cv, x, e);
+            parts[m++] = dtp_cv_filled(cv, value, x->info.ndims, dims);
+        }
+        x = cv->status ? NULL : dtp_cv_concat(cv, d, m, parts);
+    }
+    dtp_cv_set(cv, 0, x);
+    return true;
+}
+
+/* Before version 13: all dimensions from axis on are one. */
+static bool softmax(cv_t *cv) {
+    val_t *x = cv->in[0];
+    const int nd = x->info.ndims;
+    const int64_t given = dtp_cv_int(cv, "axis", 1), axis = given < 0 ? given + nd : given;
+    dtp_size_t sizes[DNNL_TP_MAX_NDIMS];
+    if (axis < 0 || axis >= nd) return false;
+    for (int d = 0; d < nd; ++d) sizes[d] = dtp_cv_size(cv, x, d);
+    const dtp_size_t flat[] = {product(cv, x, 0, (int)axis), product(cv, x, (int)axis, nd)};
+    if (flat[0] < 0 || flat[1] < 0) return false;
+    const bool is_last = axis == nd - 1;
+    if (!is_last) x = dtp_cv_resized(cv, x, 2, flat);
+    x = cv->status ? NULL
+                   : dtp_cv_op_at(is_last ? dtp_cv_last(cv) : cv, cv->row->kind, 1, &x, dnnl_tp_op_attr_axis,
+                                  is_last ? axis : 1);
+    dtp_cv_set(cv, 0, is_last || cv->status ? x : dtp_cv_resized(dtp_cv_last(cv), x, nd, sizes));
+    return true;
+}
+
+/* A reduction, as of sizes that are not known. */
+static bool global_pool(cv_t *cv) {
+    int64_t axes[DNNL_TP_MAX_NDIMS];
+    const val_t *x = cv->in[0];
+    bool open = false;
+    for (int d = 2; d < x->info.ndims; ++d) {
+        axes[d - 2] = d;
+        open |= x->sizes && !is_number(cv, x->sizes[d]);
+    }
+    if (open)
+        dtp_cv_set(cv, 0,
+                   dtp_cv_reduce(dtp_cv_last(cv), cv->row->kind, cv->in[0], x->info.ndims - 2, axes, true));
+    return open;
+}
+
 /* ---- Which nodes ------------------------------------------------------------------------------------------------- */
 
 /* These read no size as a number, or only by dtp_cv_dim(), which guards it. */
@@ -324,10 +443,25 @@ static convert_t *const plain[] = {dtp_onnx_unary,
                                    dtp_onnx_split_2,
                                    dtp_onnx_tile,
                                    dtp_onnx_trilu,
+                                   dtp_onnx_global_lp_pool,
+                                   dtp_onnx_global_pool,
+                                   dtp_onnx_lp_normalization,
+                                   dtp_onnx_rms_normalization,
+                                   dtp_onnx_mean_variance_normalization,
+                                   dtp_onnx_ms_gelu,
+                                   dtp_onnx_ms_quick_gelu,
+                                   dtp_onnx_ms_bias_add,
+                                   dtp_onnx_ms_skip_norm,
+                                   dtp_onnx_gather,
                                    dtp_onnx_gather_elements,
                                    dtp_onnx_arg,
                                    dtp_onnx_top_k,
                                    dtp_onnx_top_k_1};
+
+/* The same, but for the sizes of other inputs than the first, which are weights as a rule. */
+static convert_t *const plain_first[] = {
+    dtp_onnx_conv,       dtp_onnx_max_pool,         dtp_onnx_average_pool,  dtp_onnx_quantize,
+    dtp_onnx_dequantize, dtp_onnx_dynamic_quantize, dtp_onnx_matmul_integer};
 
 /* Of known integers. */
 static const struct {
@@ -355,7 +489,12 @@ static const struct {
                 {dtp_onnx_expand, expand},
                 {dtp_onnx_slice, slice},
                 {dtp_onnx_constant_of_shape, constant_of_shape},
-                {dtp_onnx_range, range}};
+                {dtp_onnx_range, range},
+                {dtp_onnx_gather, gather},
+                {dtp_onnx_tile, tile},
+                {dtp_onnx_pad, pad},
+                {dtp_onnx_softmax_1, softmax},
+                {dtp_onnx_global_pool, global_pool}};
 
 bool dtp_cv_sized(cv_t *cv) {
     bool elems = false, sizes = false;
@@ -373,11 +512,7 @@ bool dtp_cv_sized(cv_t *cv) {
         val_t *x = cv->in[i];
         if (!x) continue;
         dtp_cv_guard_elems(cv, x);
-        if (!x->sizes || IS_ONE_OF(cv, plain)) continue;
-        if (cv->row->convert == dtp_onnx_gather) {
-            if (i == 0 && x->info.ndims)
-                (void)dtp_cv_dim(cv, x, dtp_cv_axis(cv, dtp_cv_int(cv, "axis", 0), x->info.ndims));
-        } else dtp_cv_guard_sizes(cv, x);
+        if (!IS_ONE_OF(cv, plain) && (i > 0 || !IS_ONE_OF(cv, plain_first))) dtp_cv_guard_sizes(cv, x);
     }
     return cv->status;
 }
