@@ -323,9 +323,15 @@ static dnnl_tp_status_t import(session_t *s, request_t *r, model_graph_t *g) {
     }
     g->part.ngiven = r->ngiven;
     g->part.given = r->given;
-    const dnnl_tp_status_t status =
-        dtp_onnx_part_create(&g->graph, s->model, &o, r->is_part ? &g->part : NULL,
-                             g->kind == DTP_GRAPH_GUARDED ? &g->sizes : NULL);
+    dnnl_tp_status_t status = dtp_onnx_part_create(&g->graph, s->model, &o, r->is_part ? &g->part : NULL,
+                                                   g->kind == DTP_GRAPH_GUARDED ? &g->sizes : NULL);
+    if (g->kind == DTP_GRAPH_GUARDED &&
+        status == dnnl_tp_unimplemented) { /* maybe for the sake of one of them */
+        dtp_sizes_free(&g->sizes);
+        dtp_sizes_init(&g->sizes);
+        g->sizes.knows_floats = true;
+        status = dtp_onnx_part_create(&g->graph, s->model, &o, NULL, &g->sizes);
+    }
     g->part.given = NULL; /* the request's */
     return status;
 }

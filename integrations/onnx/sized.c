@@ -331,6 +331,12 @@ static bool rule(result_t *r, int kind, int i) {
     }
 }
 
+static bool is_open(const val_t *x) {
+    for (int d = 0; d < x->info.ndims; ++d)
+        if (x->info.dims[d] == CV_RUNTIME) return true;
+    return false;
+}
+
 /* By the library, from the numbers of the inputs. */
 static void infer(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr,
                   int nout, val_t **out) {
@@ -350,13 +356,9 @@ static void infer(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, cons
     dtp_cv_graph_op(cv, g, kind, "", nin, in, x, nattr, attr, nout, y);
     for (int i = 0; i < nout && !cv->status; ++i)
         dtp_cv_pass_on(cv, dnnl_tp_graph_value_info(g, y[i], &out[i]->info));
+    for (int i = 0; i < nout && !cv->status; ++i)
+        if (is_open(out[i])) dtp_cv_too_complex(cv); /* a run decides */
     (void)dnnl_tp_graph_destroy(g);
-}
-
-static bool is_open(const val_t *x) {
-    for (int d = 0; d < x->info.ndims; ++d)
-        if (x->info.dims[d] == CV_RUNTIME) return true;
-    return false;
 }
 
 void dtp_cv_size_results(cv_t *cv, int kind, int nin, val_t *const *in, int nattr,

@@ -61,6 +61,8 @@ typedef struct {
     /* Of the outputs of the graph, one behind the other. */
     int nresults, cap_results;
     dtp_size_t *results;
+    /* Numbers of floating point that come from sizes are known, with guards; else a run has them. */
+    bool knows_floats;
     /* Memory was refused. */
     bool lacks_memory;
 } dtp_sizes_t;

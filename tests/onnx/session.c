@@ -179,40 +179,45 @@ static void test_defaults(void **state) {
     dnnl_tp_onnx_session_destroy(s);
 }
 
-/* y = Unsqueeze(x), x {n, 2, n}: the importer needs the sizes. One graph serves all where n is one size, another one all
- * where it is two. */
-static void test_sizes(void **state) {
-    (void)state;
+/* y {1, n, 2, n} = Unsqueeze(x): an import needs the sizes, and leaves guards. */
+static void unsqueeze(bytes_t *m) {
     static const int64_t n_by_n[] = {-1, 2, -1}, one[] = {1}, first[] = {0}, made[] = {1, -1, 2, -1};
-    static bytes_t m;
-    bytes_t g = {.n = 0};
+    static bytes_t g;
+    g.n = 0;
     put_node(&g, "Unsqueeze", "", "x", "axes", "y");
     put_raw(&g, "axes", INT64, 1, one, first, sizeof first);
     put_value(&g, G_INPUT, "x", FLOAT, 3, n_by_n);
     put_value(&g, G_OUTPUT, "y", FLOAT, 4, made);
-    put_model(&m, &g, 8, 17);
+    m->n = 0;
+    put_model(m, &g, 8, 17);
+}
+
+static void run_unsqueeze(dnnl_tp_onnx_session_t s, int64_t a, int64_t b) {
+    const dnnl_tp_tensor_info_t x = {.ndims = 3, .dims = {a, 2, b}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_arg_t arg = {&x, NULL};
+    dnnl_tp_onnx_call_t call;
+    dnnl_tp_tensor_info_t got;
+    float data[2 * MOST], y[2 * MOST];
+    assert_true(a * b <= MOST);
+    for (int k = 0; k < 2 * MOST; ++k) data[k] = (float)k;
+    CHECK_OK(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg));
+    CHECK_OK(dnnl_tp_onnx_call_run(call, (const void *[]){data}, (void *[]){y}, NULL));
+    assert_memory_equal(data, y, (size_t)(2 * a * b) * sizeof *y);
+    CHECK_OK(dnnl_tp_onnx_call_output(call, 0, &got));
+    assert_true(got.ndims == 4 && got.dims[0] == 1 && got.dims[1] == a && got.dims[2] == 2 &&
+                got.dims[3] == b);
+    dnnl_tp_onnx_call_destroy(call);
+}
+
+/* One graph serves all sizes where n is one size, another one all where it is two: names are guesses. */
+static void test_sizes(void **state) {
+    (void)state;
+    static bytes_t m;
+    unsqueeze(&m);
     refused(&m, dnnl_tp_unimplemented, "two dimensions of a shape are not known");
     dnnl_tp_onnx_session_t s = open_session(&m, NULL);
-    dnnl_tp_onnx_call_t call;
-    /* Names are guesses: the last one has two sizes of one name. The first comes again. */
     static const int64_t sizes[][2] = {{2, 2}, {3, 3}, {3, 4}, {2, 2}, {4, 3}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
-        const int64_t *n = sizes[i];
-        const dnnl_tp_tensor_info_t x = {.ndims = 3, .dims = {n[0], 2, n[1]}, .data_type = dnnl_tp_f32};
-        const dnnl_tp_onnx_arg_t arg = {&x, NULL};
-        dnnl_tp_tensor_info_t got;
-        float data[24], y[24];
-        for (int k = 0; k < 24; ++k) data[k] = (float)k;
-        const void *in[] = {data};
-        void *out[] = {y};
-        CHECK_OK(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg));
-        CHECK_OK(dnnl_tp_onnx_call_run(call, in, out, NULL));
-        assert_memory_equal(data, y, (size_t)(2 * n[0] * n[1]) * sizeof *y);
-        CHECK_OK(dnnl_tp_onnx_call_output(call, 0, &got));
-        assert_int_equal(got.ndims, 4);
-        assert_int_equal(got.dims[0] == 1 && got.dims[1] == n[0] && got.dims[3] == n[1], 1);
-        dnnl_tp_onnx_call_destroy(call);
-    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) run_unsqueeze(s, sizes[i][0], sizes[i][1]);
     assert_int_equal(stats_of(s).graphs, 2);
     assert_int_equal(stats_of(s).imports, 2);
     dnnl_tp_onnx_session_destroy(s);
@@ -288,7 +293,78 @@ static void test_threads(void **state) {
     dnnl_tp_onnx_session_destroy(s);
 }
 
+static void *many_sizes(void *session) {
+    for (int i = 0; i < ROUNDS; ++i) run_unsqueeze(session, 1 + i * 7 % 5, 1 + i * 3 % 4);
+    return NULL;
+}
+
+/* Graphs with guards that come and go in several threads. */
+static void test_guards_in_threads(void **state) {
+    (void)state;
+    static bytes_t m;
+    unsqueeze(&m);
+    const dnnl_tp_onnx_session_opts_t opts = {.struct_size = sizeof opts, .max_calls = 2};
+    dnnl_tp_onnx_session_t s = open_session(&m, &opts);
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_create(&thread[i], NULL, many_sizes, s), 0);
+    for (int i = 0; i < THREADS; ++i) pthread_join(thread[i], NULL);
+    assert_int_equal(stats_of(s).calls, 2);
+    dnnl_tp_onnx_session_destroy(s);
+}
+
+/* A failed guard is a further import; the same sizes again are none. The texts say what is special. */
+static void test_explain(void **state) {
+    (void)state;
+    static bytes_t m;
+    unsqueeze(&m);
+    dnnl_tp_onnx_session_t s = open_session(&m, NULL);
+    char text[512], few[24];
+    size_t size;
+    run_unsqueeze(s, 3, 5);
+    run_unsqueeze(s, 4, 6);
+    CHECK_OK(dnnl_tp_onnx_session_explain(s, text, sizeof text, &size));
+    assert_string_equal(text, "a graph with guards\nx: 2 <= x.0\nx: 2 <= x.2\n");
+    dnnl_tp_onnx_session_stats_t stats = stats_of(s);
+    assert_true(stats.graphs == 1 && stats.imports == 1 && stats.failed_guards == 0);
+    run_unsqueeze(s, 1, 6);
+    stats = stats_of(s);
+    assert_true(stats.graphs == 2 && stats.imports == 2 && stats.failed_guards > 0);
+    CHECK_OK(dnnl_tp_onnx_session_explain(s, text, sizeof text, &size));
+    assert_int_equal(size, strlen(text) + 1);
+    assert_non_null(strstr(text, "a graph with guards\nx: x.0 == 1\n"));
+    CHECK_OK(dnnl_tp_onnx_session_explain(s, few, sizeof few, &size));
+    assert_string_equal(few, "a graph with guards\n");
+    assert_int_equal(size, strlen(text) + 1);
+    CHECK_OK(dnnl_tp_onnx_session_explain(s, NULL, 0, &size));
+    fails(dnnl_tp_onnx_session_explain(s, text, sizeof text, NULL), dnnl_tp_invalid_arguments, "NULL");
+    /* A program that knows fewer counts. */
+    dnnl_tp_onnx_session_stats_t older = {.struct_size = offsetof(dnnl_tp_onnx_session_stats_t, imports)};
+    CHECK_OK(dnnl_tp_onnx_session_query(s, &older));
+    assert_true(older.graphs == 2 && older.imports == 0);
+    dnnl_tp_onnx_session_destroy(s);
+}
+
 /* ---- Memory -------------------------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t two_sizes(const bytes_t *m) {
+    dnnl_tp_onnx_model_t model = NULL;
+    dnnl_tp_engine_t engine = NULL;
+    dnnl_tp_onnx_session_t s = NULL;
+    dnnl_tp_status_t status = dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0);
+    if (!status) status = dnnl_tp_onnx_open_memory(&model, m->at, m->n, NULL);
+    if (!status) status = dnnl_tp_onnx_session_create(&s, model, engine, NULL);
+    for (int64_t n = 3; n < 5 && !status; ++n) {
+        const dnnl_tp_tensor_info_t x = {.ndims = 3, .dims = {n, 2, n + 1}, .data_type = dnnl_tp_f32};
+        const dnnl_tp_onnx_arg_t arg = {&x, NULL};
+        dnnl_tp_onnx_call_t call = NULL;
+        status = dnnl_tp_onnx_session_get_call(&call, s, 1, &arg);
+        dnnl_tp_onnx_call_destroy(call);
+    }
+    dnnl_tp_onnx_session_destroy(s);
+    dnnl_tp_onnx_close(model);
+    dnnl_tp_engine_destroy(engine);
+    return status;
+}
 
 static dnnl_tp_status_t all_of_it(const bytes_t *m) {
     static const int64_t three_by_four[] = {3, 4};
@@ -320,6 +396,9 @@ static void test_out_of_memory(void **state) {
     reshape(&m);
     CHECK_OK(all_of_it(&m)); /* what the process keeps is there */
     assert_true(fails_by_allocation(all_of_it, &m, true) > 20);
+    unsqueeze(&m);
+    CHECK_OK(two_sizes(&m));
+    assert_true(fails_by_allocation(two_sizes, &m, true) > 60);
 }
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
@@ -376,8 +455,8 @@ static void run_encoder(dnnl_tp_onnx_session_t s, int64_t n) {
     CHECK_OK(dnnl_tp_onnx_call_destroy(call));
 }
 
-/* Further lengths cost neither converted weights nor packed ones, though each has a graph of its own; and what was evicted
- * leaves nothing. */
+/* Further lengths cost neither converted weights nor packed ones, also in another graph; and what was evicted leaves
+ * nothing. */
 static void test_lengths(void **state) {
     (void)state;
     static bytes_t m;
@@ -395,7 +474,7 @@ static void test_lengths(void **state) {
     const int64_t one = atomic_load(&counting.live_bytes);
     for (int64_t n = 2; n <= LENGTHS; ++n) run_encoder(s, n);
     const int64_t all = atomic_load(&counting.live_bytes);
-    assert_int_equal(stats_of(s).graphs, LENGTHS);
+    assert_int_equal(stats_of(s).graphs, 2); /* of one row, of more */
     print_message("weights %lld bytes, one length %lld, 15 more %lld\n", (long long)packed,
                   (long long)(one - none), (long long)(all - one));
     assert_true(one - none > 2 * packed && all - one < (LENGTHS - 1) * packed);
@@ -422,7 +501,8 @@ int main(void) {
         cmocka_unit_test(test_defaults),      cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_threads),
         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_lengths),       cmocka_unit_test(test_guards_in_threads),
+        cmocka_unit_test(test_explain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,6 +129,13 @@ bool dtp_elems_cast(cv_t *cv) {
     if (!x->elems || cv->since < 0) return false;
     const dtp_size_t *elems = x->elems;
     val_t *y = convert_with(cv, true);
+    const bool is_float =
+        !cv->status && (y->info.data_type == dnnl_tp_f32 || y->info.data_type == dnnl_tp_f64);
+    if (is_float && !cv->im->sizes->knows_floats) { /* the compiler computes it */
+        val_t open = {.v = dtp_cv_value(cv, x), .info = x->info};
+        dtp_cv_set(cv, 0, dtp_cv_typed(dtp_cv_last(cv), &open, y->info.data_type));
+        return true;
+    }
     if (!cv->status && !dtp_elems_are_integers(y)) {
         dtp_cv_guard_elems(cv, x);
         return true; /* of the hints */
