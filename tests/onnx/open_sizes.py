@@ -14,6 +14,7 @@ except ImportError as missing:
     print(f"SKIPPED: {missing}; scripts/get_peers brings it")
     sys.exit(0)
 
+onnxruntime.set_default_logger_severity(3)  # not of initializers that a case leaves alone
 program, work = sys.argv[1:3]
 shutil.rmtree(work, ignore_errors=True)
 TYPES = {np.dtype("float32"): T.FLOAT, np.dtype("int64"): T.INT64}
@@ -113,5 +114,59 @@ case("shape_float", [S, n("Slice", ["a", "z", "o", "z"], ["b"]), n("Cast", ["b"]
                      n("Floor", ["d"], ["d2"]), n("Cast", ["d2"], ["e"], to=T.INT64), n("Concat", ["e", "m"], ["s"], axis=0), R], images, inits)
 case("shape_where", [S, n("Equal", ["a", "m"], ["b"]), n("Where", ["b", "o", "a"], ["s"]), R], images, inits)
 case("shape_product", [S, n("ReduceProd", ["a"], ["s"], axes=[0], keepdims=1), R], images)
+
+# Sizes that nodes compute, several sets of them in one session: guards that hold and that fail.
+batches = [("x", ["b", "s", 12], x((2, 5, 12), (3, 5, 12), (1, 5, 12), (2, 1, 12), (4, 9, 12), (2, 5, 12)))]
+last, first = [n("Shape", ["x"], ["a"]), n("Gather", ["a", "i1"], ["n"])], [n("Shape", ["x"], ["a"]), n("Gather", ["a", "i0"], ["k"])]
+lists = [("i0", np.int64(0)), ("i1", np.int64(1)), ("z", [0]), ("o", [1]), ("m", [-1]), ("four", [4]), ("three", [3]),
+         ("table", x((1, 32, 12))[0]), ("one", np.int64(1)), ("zero", np.int64(0)), ("ten", [12])]
+U = [n("Unsqueeze", ["n", "z"], ["nu"])]
+case("heads", [*first, *last[1:], *U, n("Unsqueeze", ["k", "z"], ["ku"]), n("Concat", ["ku", "nu", "three", "four"], ["s"], axis=0),
+               n("Reshape", ["x", "s"], ["p"]), n("Transpose", ["p"], ["q"], perm=[0, 2, 1, 3]), n("Concat", ["ku", "m", "ten"], ["s2"], axis=0),
+               n("Transpose", ["q"], ["q2"], perm=[0, 2, 1, 3]), n("Reshape", ["q2", "s2"], ["y"])], batches, lists)
+case("merged", [n("Reshape", ["x", "to"], ["p"]), n("Relu", ["p"], ["q"]), n("Shape", ["x"], ["a"]), n("Reshape", ["q", "a"], ["y"])],
+     batches, [("to", [-1, 4])])
+case("table_to_length", [*last, *U, n("Slice", ["table", "z", "nu", "o"], ["t"]), n("Add", ["x", "t"], ["y"])], batches, lists)
+case("expand_by_shape", [*first, *last[1:], *U, n("Unsqueeze", ["k", "z"], ["ku"]), n("Concat", ["ku", "nu", "o"], ["s"], axis=0),
+                         n("Equal", ["s", "m"], ["e"]), n("Where", ["e", "o", "s"], ["w"]), n("Expand", ["v", "w"], ["p"]),
+                         n("Mul", ["x", "p"], ["y"])], batches, lists + [("v", x((1, 1, 1))[0])])
+case("places", [*last, n("Range", ["zero", "n", "one"], ["r"]), n("Unsqueeze", ["r", "o"], ["c"]), n("LessOrEqual", ["r", "c"], ["e"]),
+                n("Cast", ["e"], ["f"], to=T.FLOAT), n("MatMul", ["f", "x"], ["y"])], batches, lists)
+case("range_from_size", [*last, n("Add", ["n", "n"], ["n2"]), n("Range", ["n", "n2", "one"], ["r"]), n("Cast", ["r"], ["f"], to=T.FLOAT),
+                         n("Unsqueeze", ["f", "o"], ["c"]), n("Add", ["x", "c"], ["y"])], batches, lists)
+case("zeros_of_shape", [*first, n("ConstantOfShape", ["a"], ["p"]), n("Add", ["x", "p"], ["y"])], batches, lists)
+case("halves", [*last, n("Div", ["n", "two"], ["h"]), n("Unsqueeze", ["h", "z"], ["hu"]), n("Slice", ["x", "z", "hu", "o"], ["p"]),
+                n("Slice", ["x", "hu", "far", "o"], ["q"]), n("Concat", ["q", "p"], ["y"], axis=1)], batches,
+     lists + [("two", np.int64(2)), ("far", [2**62])])
+case("at_most", [*last, n("Min", ["n", "limit"], ["h"]), n("Unsqueeze", ["h", "z"], ["hu"]), n("Slice", ["x", "z", "hu", "o"], ["y"])],
+     batches, lists + [("limit", np.int64(4))])
+case("from_the_end", [n("Slice", ["x", "before", "far", "o"], ["p"]), n("Gather", ["x", "at"], ["q"], axis=1),
+                      n("Concat", ["p", "q"], ["y"], axis=1)], batches[:1],
+     lists + [("before", [-3]), ("far", [2**40]), ("at", [-1, 0])])
+case("means", [*last, n("Cast", ["n"], ["f"], to=T.FLOAT), n("ReduceSum", ["x", "o"], ["t"], keepdims=0), n("Div", ["t", "f"], ["y"])],
+     batches, lists)
+case("padded_to_four", [*last, n("Mod", ["n", "f4"], ["r"]), n("Sub", ["f4", "r"], ["c"]), n("Unsqueeze", ["c", "z"], ["cu"]),
+                        n("Concat", ["z", "z", "z", "z", "cu", "z"], ["p"], axis=0), n("Pad", ["x", "p"], ["y"])], batches,
+     lists + [("f4", np.int64(4))])
+case("tiled_by_size", [*first, n("Unsqueeze", ["k", "z"], ["ku"]), n("Concat", ["o", "ku", "o"], ["s"], axis=0), n("Tile", ["x", "s"], ["y"])],
+     batches, lists)
+case("if_long", [*last, n("Greater", ["n", "limit"], ["c"]),
+                 n("If", ["c"], ["y"],
+                   then_branch=h.make_graph([n("Relu", ["x"], ["ty"])], "t", [], [h.make_tensor_value_info("ty", T.FLOAT, None)]),
+                   else_branch=h.make_graph([n("Neg", ["x"], ["ey"])], "e", [], [h.make_tensor_value_info("ey", T.FLOAT, None)]))],
+     batches, lists + [("limit", np.int64(4))])
+pictures = [("x", ["b", 3, "h", "w"], x((2, 3, 8, 6), (1, 3, 5, 7), (3, 3, 9, 4), (2, 3, 8, 6)))]
+case("convolved", [n("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1], strides=[2, 2]), n("MaxPool", ["c"], ["p"], kernel_shape=[2, 2]),
+                   n("Shape", ["p"], ["a"]), n("Gather", ["a", "i0"], ["k"]), n("Unsqueeze", ["k", "z"], ["ku"]),
+                   n("Concat", ["ku", "four", "m"], ["s"], axis=0), n("Reshape", ["p", "s"], ["q"]), n("Transpose", ["q"], ["t"], perm=[0, 2, 1]),
+                   n("MatMul", ["t", "q"], ["y"])], pictures, lists + [("w", x((4, 3, 3, 3))[0])])
+case("same_windows", [n("Conv", ["x", "w"], ["c"], auto_pad="SAME_UPPER", strides=[2, 1]),
+                      n("AveragePool", ["c"], ["p"], kernel_shape=[3, 3], auto_pad="SAME_LOWER", strides=[1, 2]),
+                      n("Unsqueeze", ["p", "z"], ["y"])], pictures, lists + [("w", x((4, 3, 3, 3))[0])])
+case("pooled", [n("GlobalAveragePool", ["x"], ["g"]), n("Sub", ["x", "g"], ["d"]), n("Flatten", ["d"], ["f"], axis=2), n("Unsqueeze", ["f", "o"], ["y"])],
+     pictures, lists)
+case("enlarged", [n("Shape", ["x"], ["a"]), n("Slice", ["a", "two", "far"], ["hw"]), n("Mul", ["hw", "two"], ["hw2"]),
+                  n("Slice", ["a", "z", "two"], ["nc"]), n("Concat", ["nc", "hw2"], ["s"], axis=0),
+                  n("Resize", ["x", "", "", "s"], ["y"], mode="linear")], pictures, lists + [("two", [2]), ("far", [2**40])])
 
 sys.exit(subprocess.run([program, work, f"={ncases}"]).returncode)
