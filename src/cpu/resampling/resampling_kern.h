@@ -65,10 +65,15 @@ typedef struct {
 } dtp_resampling_lines_t;
 typedef void (*dtp_resampling_lines_fn_t)(const dtp_resampling_lines_t *a);
 
+/* Rows with adjacent columns, each element twice, each row `copies` times; ld: from row to row, in floats. */
+typedef void (*dtp_resampling_twice_fn_t)(float *dst, int64_t ld_dst, const float *src, int64_t ld_src,
+                                          int64_t rows, int64_t in, int64_t copies);
+
 typedef struct {
     dtp_resampling_pixels_fn_t pixels;
     dtp_resampling_stream_fn_t stream;
     dtp_resampling_lines_fn_t lines;
+    dtp_resampling_twice_fn_t twice;
     int64_t lanes; /* of a vector */
 } dtp_resampling_kernels_t;
 extern const dtp_resampling_kernels_t dtp_resampling_kernels__avx512_bf16, dtp_resampling_kernels__avx512,

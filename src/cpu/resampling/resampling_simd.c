@@ -63,6 +63,8 @@ typedef struct {
     dtp_resampling_place_t *place[DTP_RESAMPLING_DIMS];
     dtp_resampling_columns_t *columns;
     int64_t tail; /* dtp_resampling_lines_t's */
+    /* Planes whose columns stand twice: how often lines do; 0: other planes. */
+    int64_t copies;
 } table_t;
 
 /* ---- Tables ------------------------------------------------------------------------------------------ */
@@ -105,6 +107,16 @@ static void fill_columns(const simd_plan_t *p, table_t *t) {
     }
 }
 
+static int64_t copies_of_planes(const simd_plan_t *p, const table_t *t) {
+    const int64_t copies = p->in[1] > 0 ? p->out[1] / p->in[1] : 0;
+    bool fits = p->planes && !p->linear && p->type == V_F32 && p->src_direct && p->dst_direct && !p->po.len &&
+                !p->through && !p->same && p->sum == 0.f && p->out[COLUMNS] == 2 * p->in[COLUMNS] &&
+                p->out[1] == copies * p->in[1];
+    for (int64_t x = 0; fits && x < p->out[COLUMNS]; ++x) fits = t->place[COLUMNS][x].lo == x / 2;
+    for (int64_t y = 0; fits && y < p->out[1]; ++y) fits = t->place[1][y].lo == y / copies;
+    return fits ? copies : 0;
+}
+
 static dnnl_tp_status_t simd_prepare(dtp_primitive_t *primitive) {
     const simd_plan_t *p = primitive->pd->plan;
     const int64_t vectors = p->planes ? dtp_div_up(p->out[COLUMNS], p->kernels->lanes) : 0;
@@ -120,6 +132,7 @@ static dnnl_tp_status_t simd_prepare(dtp_primitive_t *primitive) {
     for (int i = 0; i < DTP_RESAMPLING_DIMS; at += p->out[i], ++i) fill_places(d, p, i, t->place[i] = at);
     t->columns = (dtp_resampling_columns_t *)(void *)at;
     if (vectors) fill_columns(p, t);
+    t->copies = copies_of_planes(p, t);
     return dnnl_tp_success;
 }
 
@@ -357,7 +370,13 @@ static void plane_rows(const run_t *run, rows_t *rows, char *scratch, char *dst,
                                 .linear = p->linear,
                                 .sparse = p->in[COLUMNS] > SPARSE * out};
     float *tile = (float *)(void *)(scratch + p->dst_at);
-    const int64_t oh0 = oh;
+    const int64_t oh0 = oh, copies = run->table->copies;
+    if (copies && oh % copies == 0 && end % copies == 0) {
+        const int64_t at = run->table->place[0][od].lo * p->src.s[0] + oh / copies * p->src.s[1];
+        p->kernels->twice((float *)(void *)dst, p->dst.s[1], (const float *)(const void *)rows->src + at,
+                          p->src.s[1], (end - oh) / copies, p->in[COLUMNS], copies);
+        return;
+    }
     if (p->same && !p->through) {
         const int64_t at = run->table->place[0][od].lo * p->src.s[0] + oh * out;
         p->rows(dst, 0, rows->src + at * size, 0, 1, (end - oh) * out * size, 0);
