@@ -167,7 +167,7 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
     gpu_control(graphs UPLOAD_KEY graph/upload.c)
   endif()
   # The conformance tests of the CPU, on the engine; what it has no implementation for is left out and counted.
-  foreach(name IN ITEMS attention binary concat convolution deconvolution eltwise exact_types gather_pool inner_product layer_norm lrn matmul pooling postops reduction reorder
+  foreach(name IN ITEMS attention binary concat convolution deconvolution eltwise exact_products exact_types gather_pool inner_product layer_norm lrn matmul pooling postops reduction reorder
       resampling shuffle softmax sum)
     add_executable(test_gpu_cts_${name} ${CMAKE_CURRENT_SOURCE_DIR}/cts/test_${name}.c $<TARGET_OBJECTS:dnnl_tp_far_on_fake>)
     target_link_libraries(test_gpu_cts_${name} PRIVATE dnnl_tp_test_support dnnl_tp_fake_cuda dnnl_tp_build_flags Threads::Threads)

@@ -18,7 +18,7 @@ DTP_DEVICE int64_t inside(int64_t id, int64_t limit) {
 /* By a thread whose id number `bad` is outside, if any is: it notes that one if none in front of it is. Behind everything
  * else that a kernel does, so that few values are live. */
 DTP_DEVICE void note_first(const dtp_indexed_args_t &a, int64_t bad) {
-    if (bad == INT64_MAX) return;
+    if (bad == INT64_MAX || !a.note.word || atomicAdd(&a.note.word->what, 0u) != 0) return;
 #pragma unroll 1
     for (int64_t i = 0; i < bad; ++i)
         if (is_outside(id_at(a, i), a.limits[i % a.ncomponents])) return;

@@ -15,7 +15,10 @@ typedef struct {
     int64_t block;                      /* rows of one launch */
 } plan_t;
 
-enum { FLAG_BYTES = 256 /* of scratch, before the leaves */ };
+enum {
+    FLAG_BYTES = 256,   /* of scratch, before the leaves */
+    THREADS_EACH = 2048 /* of a multiprocessor */
+};
 
 static dnnl_tp_status_t tree_ensemble_init(dtp_pd_t *pd) {
     const dtp_tree_ensemble_desc_t *d = (const dtp_tree_ensemble_desc_t *)pd->op;
@@ -32,7 +35,9 @@ static dnnl_tp_status_t tree_ensemble_init(dtp_pd_t *pd) {
     a->nnodes = d->nodes.dims[0];
     a->nentries = d->targets.dims[0];
     a->aggregate = d->aggregate;
-    const int64_t most = INT32_MAX - DTP_TREES_THREADS, kept = 4 << 20 /* leaves */, rows = d->src.dims[0];
+    /* As many leaves are kept as the device has threads. */
+    const int64_t kept = (int64_t)dtp_gpu_device(pd)->multiprocessors * THREADS_EACH,
+                  most = INT32_MAX - DTP_TREES_THREADS, rows = d->src.dims[0];
     DTP_DISPATCH(a->trees <= most && a->nnodes < most && a->nentries < most && a->ntargets <= most,
                  UNSUPPORTED_SHAPE);
     plan->block = dtp_max64(dtp_min64(rows, kept / dtp_max64(a->trees, 1)), 1);

@@ -174,6 +174,17 @@ static void test_coordinates(void **state) {
     assert_memory_equal(got.u8, ((const uint8_t[]){9, 3, 7, 250}), 4);
     CHECK_OK(run(dnnl_tp_op_scatter_nd, -1, 0, "min", 3, small, 1));
     assert_memory_equal(got.u8, ((const uint8_t[]){9, 1, 7, 100}), 4);
+    /* NaN is larger and smaller than all numbers, on either side. */
+    enum { NANS = 4 };
+    const double from[NANS] = {NAN, 1, 2, 3}, with[NANS] = {5, NAN, 7, NAN};
+    const int32_t places[NANS] = {0, 1, 2, 3};
+    const test_tensor_t nans[] = {
+        {dnnl_tp_f64, 1, {NANS}, from}, {dnnl_tp_s32, 2, {NANS, 1}, places}, {dnnl_tp_f64, 1, {NANS}, with}};
+    for (int least = 0; least < 2; ++least) {
+        CHECK_OK(run(dnnl_tp_op_scatter_nd, -1, 0, least ? "min" : "max", 3, nans, 1));
+        assert_true(isnan(got.f64[0]) && isnan(got.f64[1]) && isnan(got.f64[3]));
+        assert_true(got.f64[2] == (least ? 2 : 7));
+    }
     CHECK_OK(run(dnnl_tp_op_scatter_nd, -1, 0, NULL, 3, small, 1));
     assert_memory_equal(got.u8, ((const uint8_t[]){9, 3, 7, 250}), 4);
 }
@@ -234,6 +245,20 @@ static void test_outside(void **state) {
                      dnnl_tp_runtime_error);
         for (int i = 0; i < 3 * 8 && test_engine_kind() == dnnl_tp_cpu; ++i)
             assert_int_equal(got.u8[i], 0x5a);
+    }
+    /* More than 32 bits hold; of several the first one is named. */
+    enum { MANY = 600, FIRST = 300, SECOND = 599 };
+    const int64_t wide = (INT64_C(1) << 32) + 1;
+    const test_tensor_t far[] = {{dnnl_tp_s64, 1, {3}, x}, {dnnl_tp_s64, 1, {1}, &wide}},
+                        many[] = {{dnnl_tp_s64, 1, {3}, x}, {dnnl_tp_s64, 1, {MANY}, ids}};
+    CHECK_STATUS(run(dnnl_tp_op_take, dnnl_tp_op_attr_axis, 0, NULL, 2, far, 1), dnnl_tp_runtime_error);
+    fill_ids(MANY, 3, 1);
+    ids[FIRST] = 77;
+    ids[SECOND] = 99;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        CHECK_STATUS(run(dnnl_tp_op_take, dnnl_tp_op_attr_axis, 0, NULL, 2, many, threads),
+                     dnnl_tp_runtime_error);
+        assert_non_null(strstr(dnnl_tp_last_error(), "id 77"));
     }
     const test_tensor_t none[] = {{dnnl_tp_s64, 2, {0, 5}, x}, {dnnl_tp_s64, 1, {0}, ids}};
     CHECK_OK(run(dnnl_tp_op_take, dnnl_tp_op_attr_axis, 0, NULL, 2, none, 1));

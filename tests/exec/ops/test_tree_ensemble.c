@@ -10,7 +10,13 @@
 
 #include "common/problems/graph/tree_ensemble.h"
 
-enum { MOST_NODES = 4096, MOST_TREES = 40, MOST_ENTRIES = 3 * MOST_NODES, MOST_X = 300 * 7 };
+enum {
+    MOST_NODES = 4096,
+    MOST_TREES = 40,
+    MOST_ENTRIES = 3 * MOST_NODES,
+    MOST_X = 300 * 7,
+    MANY_ROWS = 7000
+};
 
 /* A forest in the tables of the operator. */
 typedef struct {
@@ -23,7 +29,7 @@ static union {
     float f32[MOST_ENTRIES];
     double f64[MOST_ENTRIES];
 } x, splits, weights, got, again;
-static double want[MOST_X];
+static double want[MANY_ROWS];
 
 /* Grows the node at a place and, behind all that there are, its branches; entries come later, by place. */
 static int grow(test_rng_t *r, int at, int depth, int features) {
@@ -156,6 +162,23 @@ static void test_values(void **state) {
     }
 }
 
+/* So many rows that a device takes them in parts. */
+static void test_many_rows(void **state) {
+    (void)state;
+    static double values[MANY_ROWS];
+    test_rng_t r = test_rng(9);
+    int nplaces;
+    const place_t *at = places(&nplaces);
+    make_forest(&r, MOST_TREES, 2, 1, 1);
+    for (int k = 0; k < MANY_ROWS; ++k) values[k] = (double)(test_rand(&r) % 11) - 5;
+    put(false, &x, MANY_ROWS, values);
+    put(false, &splits, f.n, f.splits);
+    put(false, &weights, f.nentries, f.weights);
+    evaluate(MANY_ROWS, 1, values, DTP_TREES_SUM);
+    for (int p = 0; p < nplaces; ++p)
+        if (at[p].threads == 1) check(&at[p], false, MANY_ROWS, 1, DTP_TREES_SUM, true);
+}
+
 /* Indices that are out of range are found by the run, and nothing outside of a table is read, whether they are constants or
  * not; tables that are in range but whose rows are on their way when their steps end give what their last node has. */
 static void test_bad_tables(void **state) {
@@ -238,7 +261,7 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_bad_tables),
-                                       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_many_rows),
+                                       cmocka_unit_test(test_bad_tables), cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }
