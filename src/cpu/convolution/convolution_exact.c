@@ -17,15 +17,38 @@ typedef struct {
     int64_t size;           /* bytes of an element */
     /* Steps in elements; the spatial ones in the order of w. */
     int64_t src_x[DIMS], wei_x[DIMS], dst_x[DIMS], src_c, wei_o, wei_i, wei_group, bia_x;
+    int64_t src_block; /* between the channels of src that neighbouring ones of dst read; 0: they read all */
     int64_t groups, ic, oc, blocks; /* channels of a group; blocks of those of dst */
     int64_t units, grain;
 } plan_t;
 
+static bool is_depthwise(const dtp_convolution_desc_t *d) {
+    return dtp_conv_grouped(d) && d->wei.dims[1] == 1 && d->wei.dims[2] == 1;
+}
+
+/* dst[r][c] += a[r][c] b[c]: channels apart, in place of a product. */
+#define CHANNELS_APART(name, type)                                                               \
+    static void name(const dtp_exact_product_block_t *t) {                                       \
+        for (int64_t r = 0; r < t->rows; ++r) {                                                  \
+            const type *a = (const type *)(const void *)t->a + r * t->a_row;                     \
+            const type *b = (const type *)(const void *)t->b;                                    \
+            type *dst = (type *)(void *)t->dst + r * t->dst_row;                                 \
+            if (t->a_k == 1 && t->b_col == 1)                                                    \
+                for (int64_t c = 0; c < t->cols; ++c) dst[c] += a[c] * b[c];                     \
+            else                                                                                 \
+                for (int64_t c = 0; c < t->cols; ++c) dst[c] += a[c * t->a_k] * b[c * t->b_col]; \
+        }                                                                                        \
+    }
+CHANNELS_APART(apart_f64, double)
+CHANNELS_APART(apart_s64, uint64_t)
+CHANNELS_APART(apart_s32, uint32_t)
+
 static dnnl_tp_status_t lay_out(dtp_convolution_desc_t *d) {
     static const char *const images[DIMS] = {"acb", "acdb", "acdeb"};
-    static const char *const weights[2][DIMS] = {{"cba", "cdba", "cdeba"}, {"adcb", "adecb", "adefcb"}};
+    static const char *const weights[3][DIMS] = {
+        {"cba", "cdba", "cdeba"}, {"adcb", "adecb", "adefcb"}, {"bcda", "bcdea", "bcdefa"}};
     DTP_TRY(dtp_conv_resolve(&d->src, images[d->nspatial - 1]));
-    DTP_TRY(dtp_conv_resolve(&d->wei, weights[dtp_conv_grouped(d)][d->nspatial - 1]));
+    DTP_TRY(dtp_conv_resolve(&d->wei, weights[dtp_conv_grouped(d) + is_depthwise(d)][d->nspatial - 1]));
     DTP_TRY(dtp_conv_resolve(&d->dst, images[d->nspatial - 1]));
     if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
     const dtp_md_t *const md[] = {&d->src, &d->wei, &d->bia, &d->dst};
@@ -68,6 +91,13 @@ static dnnl_tp_status_t exact_init(dtp_pd_t *pd, bool transposed) {
     p->groups = dtp_conv_groups(d);
     p->oc = d->wei.dims[grouped];
     p->ic = d->wei.dims[grouped + 1];
+    if (is_depthwise(d)) { /* all groups at once */
+        p->product = type == dnnl_tp_f64 ? apart_f64 : type == dnnl_tp_s64 ? apart_s64 : apart_s32;
+        p->oc = p->groups;
+        p->groups = 1;
+        p->wei_o = p->wei_group;
+        p->src_block = p->src_c;
+    }
     p->blocks = dtp_div_up(p->oc, CHANNELS);
     if (dtp_md_nelems(&d->dst) > 0)
         p->units = d->dst.dims[0] * p->groups * p->blocks * p->dst_size[DEPTH] * p->dst_size[HEIGHT];
@@ -143,7 +173,8 @@ static void exact_units(void *arg, int slot, int64_t begin, int64_t end) {
                       oc = dtp_min64(CHANNELS, p->oc - first), channel = group * p->oc + first;
         const char *const src =
             (const char *)ptr[DTP_CONV_SRC] +
-            (d->src.offset0 + image * d->src.strides[0] + group * p->ic * p->src_c) * p->size;
+            (d->src.offset0 + image * d->src.strides[0] + group * p->ic * p->src_c + first * p->src_block) *
+                p->size;
         const char *const wei = (const char *)ptr[DTP_CONV_WEI] +
                                 (d->wei.offset0 + group * p->wei_group + first * p->wei_o) * p->size;
         const char *const bias =

@@ -31,6 +31,11 @@ static dnnl_tp_status_t layer_norm_ref_pd_init(dtp_pd_t *pd) {
     return dnnl_tp_success;
 }
 
+/* Element i of row r, which begins at `base` in memory; -1: it is looked up. */
+static inline int64_t place_of(const dtp_md_t *md, int64_t r, int64_t n, int64_t base, int64_t i) {
+    return base >= 0 ? base + i * md->strides[md->ndims - 1] : dtp_md_offset_linear(md, r * n + i);
+}
+
 static void layer_norm_ref_rows(void *arg, int slot, int64_t begin, int64_t end) {
     const dtp_job_t *j = arg;
     const plan_t *plan = j->pd->plan;
@@ -45,17 +50,17 @@ static void layer_norm_ref_rows(void *arg, int slot, int64_t begin, int64_t end)
     for (int64_t r = begin; r < end; ++r) {
         double mean = 0, var = 0;
         int64_t at = dtp_md_offset_linear(&d->stat, r);
+        const int64_t from = dtp_md_is_plain(&d->src) && n ? dtp_md_offset_linear(&d->src, r * n) : -1,
+                      to = dtp_md_is_plain(&d->dst) && n ? dtp_md_offset_linear(&d->dst, r * n) : -1;
         if (global) {
             if (!rms) mean = ((const float *)ptr[DTP_LNORM_MEAN])[at];
             var = ((const float *)ptr[DTP_LNORM_VARIANCE])[at];
         } else {
             for (int64_t i = 0; i < n && !rms; ++i)
-                mean +=
-                    dtp_load(d->src.data_type, ptr[DTP_LNORM_SRC], dtp_md_offset_linear(&d->src, r * n + i));
+                mean += dtp_load(d->src.data_type, ptr[DTP_LNORM_SRC], place_of(&d->src, r, n, from, i));
             mean /= (double)n;
             for (int64_t i = 0; i < n; ++i) {
-                double x =
-                    dtp_load(d->src.data_type, ptr[DTP_LNORM_SRC], dtp_md_offset_linear(&d->src, r * n + i));
+                double x = dtp_load(d->src.data_type, ptr[DTP_LNORM_SRC], place_of(&d->src, r, n, from, i));
                 var += (x - mean) * (x - mean);
             }
             var /= (double)n;
@@ -66,8 +71,7 @@ static void layer_norm_ref_rows(void *arg, int slot, int64_t begin, int64_t end)
         }
         double inv = 1 / sqrt(var + (double)d->epsilon);
         for (int64_t i = 0; i < n; ++i) {
-            double x =
-                dtp_load(d->src.data_type, ptr[DTP_LNORM_SRC], dtp_md_offset_linear(&d->src, r * n + i));
+            double x = dtp_load(d->src.data_type, ptr[DTP_LNORM_SRC], place_of(&d->src, r, n, from, i));
             double y = (x - mean) * inv;
             if (!dtp_md_is_zero(&d->scale)) y *= dtp_load(d->scale.data_type, ptr[DTP_LNORM_SCALE], i);
             if (!dtp_md_is_zero(&d->shift)) y += dtp_load(d->shift.data_type, ptr[DTP_LNORM_SHIFT], i);
@@ -77,8 +81,7 @@ static void layer_norm_ref_rows(void *arg, int slot, int64_t begin, int64_t end)
                 dtp_postops_apply(&plan->po, j->pd, j->ctx, &f, 1, 1, 1, r, i);
                 y = (double)f;
             }
-            dtp_store(d->dst.data_type, ptr[DTP_LNORM_DST], dtp_md_offset_linear(&d->dst, r * n + i),
-                      y / dst_scale);
+            dtp_store(d->dst.data_type, ptr[DTP_LNORM_DST], place_of(&d->dst, r, n, to, i), y / dst_scale);
         }
     }
 }

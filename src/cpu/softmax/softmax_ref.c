@@ -35,6 +35,12 @@ static dnnl_tp_status_t softmax_ref_pd_init(dtp_pd_t *pd) {
     return dnnl_tp_success;
 }
 
+/* Element i of a line that begins at logical index `at`, and at `base` in memory. */
+static inline int64_t place_of(const dtp_softmax_desc_t *d, const dtp_md_t *md, int64_t inner, int64_t at,
+                               int64_t base, int64_t i) {
+    return base >= 0 ? base + i * md->strides[d->axis] : dtp_md_offset_linear(md, at + i * inner);
+}
+
 static void softmax_ref_lines(void *arg, int slot, int64_t begin, int64_t end) {
     const dtp_job_t *j = arg;
     const plan_t *plan = j->pd->plan;
@@ -45,29 +51,31 @@ static void softmax_ref_lines(void *arg, int slot, int64_t begin, int64_t end) {
     double src_scale = dtp_quant_at(&plan->src_scale, j->ctx, origin);
     double dst_scale = dtp_quant_at(&plan->dst_scale, j->ctx, origin);
     bool log_form = d->alg == dnnl_tp_softmax_log;
+    const bool src_plain = dtp_md_is_plain(&d->src), dst_plain = dtp_md_is_plain(&d->dst);
     (void)slot;
     for (int64_t l = begin; l < end; ++l) {
         int64_t at = l / plan->inner * plan->n * plan->inner + l % plan->inner;
+        const int64_t from = src_plain ? dtp_md_offset_linear(&d->src, at) : -1,
+                      to = dst_plain ? dtp_md_offset_linear(&d->dst, at) : -1;
         double max = -INFINITY, sum = 0;
         for (int64_t i = 0; i < plan->n; ++i) {
-            double x = dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, at + i * plan->inner));
+            double x = dtp_load(d->src.data_type, src, place_of(d, &d->src, plan->inner, at, from, i));
             if (x > max) max = x;
         }
         if (max == -INFINITY) max = -DBL_MAX; /* all are: NaN, without an exception */
         for (int64_t i = 0; i < plan->n; ++i)
-            sum += exp(dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, at + i * plan->inner)) -
-                       max);
+            sum += exp(dtp_load(d->src.data_type, src, place_of(d, &d->src, plan->inner, at, from, i)) - max);
         if (sum == 0) sum = NAN;
         for (int64_t i = 0; i < plan->n; ++i) {
             int64_t k = at + i * plan->inner;
-            double x = dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, k)) - max;
+            double x = dtp_load(d->src.data_type, src, place_of(d, &d->src, plan->inner, at, from, i)) - max;
             double y = (log_form ? x - log(sum) : exp(x) / sum) * src_scale;
             if (plan->po.len) {
                 float f = (float)y;
                 dtp_postops_apply_linear(&plan->po, j->pd, j->ctx, &f, 1, k);
                 y = (double)f;
             }
-            dtp_store(d->dst.data_type, dst, dtp_md_offset_linear(&d->dst, k), y / dst_scale);
+            dtp_store(d->dst.data_type, dst, place_of(d, &d->dst, plan->inner, at, to, i), y / dst_scale);
         }
     }
 }
