@@ -33,7 +33,6 @@ typedef struct {
 } dtp_cn_cut_t;
 
 typedef struct {
-    dtp_postops_t po;
     dtp_quant_view_t src_scale, dst_scale;
     const dtp_cn_kernels_t *kernels;
     dtp_cn_view_t src, dst;
@@ -55,6 +54,7 @@ typedef struct {
     int64_t unit_grain, stat_grain, norm_grain;
     size_t parts_at, mean_at, var_at, mul_at, add_at; /* in shared scratch */
     int64_t ld; /* of parts: floats from one piece's means to the next one's */
+    dtp_postops_t po;
 } dtp_cn_plan_t;
 
 dnnl_tp_status_t dtp_channel_norm_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);

@@ -175,5 +175,6 @@ static dnnl_tp_status_t channel_norm_init(dtp_pd_t *pd) {
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(channel_norm, "simd", .plan_size = sizeof(dtp_cn_plan_t), .pd_init = channel_norm_init,
-                      .execute = dtp_channel_norm_execute);
+DTP_PLAN_ENDS_WITH_POSTOPS(dtp_cn_plan_t)
+DTP_CPU_IMPLS_AND_ANY(channel_norm, "simd", .plan_size = sizeof(dtp_cn_plan_t), .plan_used = plan_used,
+                      .pd_init = channel_norm_init, .execute = dtp_channel_norm_execute);

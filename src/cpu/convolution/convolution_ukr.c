@@ -15,9 +15,17 @@
 
 typedef struct {
     bool is_product;
-    dtp_product_t product;
-    dtp_conv_direct_t direct;
+    union {
+        dtp_product_t product;
+        dtp_conv_direct_t direct;
+    };
 } conv_plan_t;
+
+static size_t conv_used(const void *plan) {
+    const conv_plan_t *p = plan;
+    return p->is_product ? offsetof(conv_plan_t, product.po) + dtp_postops_used(&p->product.po)
+                         : offsetof(conv_plan_t, direct.po) + dtp_postops_used(&p->direct.po);
+}
 
 /* ---- Layouts ----------------------------------------------------------------------------------------- */
 
@@ -355,5 +363,5 @@ static dnnl_tp_status_t convolution_ukr_execute(const dtp_pd_t *pd, const dtp_ex
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_BF16(convolution, "ukr", .plan_size = sizeof(conv_plan_t),
+DTP_CPU_IMPLS_AND_BF16(convolution, "ukr", .plan_size = sizeof(conv_plan_t), .plan_used = conv_used,
                        .pd_init = convolution_ukr_pd_init, .execute = convolution_ukr_execute);

@@ -228,5 +228,6 @@ static dnnl_tp_status_t depthwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     return dnnl_tp_success;
 }
 
+DTP_PLAN_ENDS_WITH_POSTOPS(dtp_dw_plan_t)
 DTP_CPU_IMPLS_AND_ANY(convolution_depthwise, "simd", .plan_size = sizeof(dtp_dw_plan_t),
-                      .pd_init = depthwise_pd_init, .execute = depthwise_execute);
+                      .plan_used = plan_used, .pd_init = depthwise_pd_init, .execute = depthwise_execute);

@@ -234,5 +234,6 @@ static dnnl_tp_status_t winograd_execute(const dtp_pd_t *pd, const dtp_exec_ctx_
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(convolution_winograd, "wino", .plan_size = sizeof(dtp_wino_t),
+DTP_PLAN_ENDS_WITH_POSTOPS(dtp_wino_t)
+DTP_CPU_IMPLS_AND_ANY(convolution_winograd, "wino", .plan_size = sizeof(dtp_wino_t), .plan_used = plan_used,
                       .pd_init = winograd_pd_init, .execute = winograd_execute);

@@ -14,7 +14,6 @@
 enum { UNIT = 2048 };
 
 typedef struct {
-    dtp_postops_t po;
     dtp_eltwise_fn_t fn;
     int64_t n, cols;  /* elements to walk; of a row */
     int64_t grain;    /* in units */
@@ -24,6 +23,7 @@ typedef struct {
     bool zero_pad;    /* the padding must be cleared afterwards */
     bool big;         /* does not stay in the caches */
     float alpha, beta;
+    dtp_postops_t po;
 } plan_t;
 
 /* Nanoseconds per element on AVX-512, in the first-level cache. */
@@ -163,5 +163,6 @@ static dnnl_tp_status_t eltwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS(eltwise, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = eltwise_init,
-              .execute = eltwise_execute);
+DTP_PLAN_ENDS_WITH_POSTOPS(plan_t)
+DTP_CPU_IMPLS(eltwise, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .plan_used = plan_used,
+              .pd_init = eltwise_init, .execute = eltwise_execute);

@@ -141,5 +141,7 @@ static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd) {
                                          dtp_pd_isa(pd));
 }
 
+DTP_PLAN_ENDS_WITH_POSTOPS(dtp_product_t)
 DTP_CPU_IMPLS_AND_BF16(inner_product, "ukr", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_product_t),
-                       .pd_init = inner_product_ukr_pd_init, .execute = dtp_inner_product_ukr_execute);
+                       .plan_used = plan_used, .pd_init = inner_product_ukr_pd_init,
+                       .execute = dtp_inner_product_ukr_execute);

@@ -19,7 +19,6 @@ enum {
 };
 
 typedef struct {
-    dtp_postops_t po;
     dtp_quant_view_t src_scale, dst_scale;
     dtp_lnorm_fn_t kernel;
     unsigned flags;
@@ -31,6 +30,7 @@ typedef struct {
     bool big;                    /* src and dst do not stay in the caches, and dst is written once */
     bool has_mean, has_var, has_scale, has_shift;
     size_t scale_at, shift_at; /* shared scratch of converted scale and shift */
+    dtp_postops_t po;
 } plan_t;
 
 static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd) {
@@ -216,5 +216,6 @@ static dnnl_tp_status_t layer_norm_execute(const dtp_pd_t *pd, const dtp_exec_ct
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS(layer_norm, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
+DTP_PLAN_ENDS_WITH_POSTOPS(plan_t)
+DTP_CPU_IMPLS(layer_norm, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .plan_used = plan_used,
               .pd_init = layer_norm_init, .execute = layer_norm_execute);

@@ -25,7 +25,6 @@ static inline int64_t dtp_pool_at(const dtp_pool_view_t *v, int64_t n, int64_t c
 static inline int64_t dtp_pool_unit(const dtp_pool_view_t *v) { return v->block > 1 ? 1 : v->c_stride; }
 
 typedef struct {
-    dtp_postops_t po;
     const dtp_pool_kernels_t *kernels;
     dtp_window_t w[DTP_POOLING_DIMS];
     dtp_pool_view_t src, dst;
@@ -53,6 +52,7 @@ typedef struct {
     bool picks;      /* rows of at most two vectors */
     bool runs;       /* planes whose size does not change are one run */
     size_t picks_at; /* shared: dtp_pool_plane_t.pick or .columns, after .taps */
+    dtp_postops_t po;
 } dtp_pool_plan_t;
 
 typedef struct {

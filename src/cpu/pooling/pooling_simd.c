@@ -273,5 +273,6 @@ static dnnl_tp_status_t pooling_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(pooling, "simd", .plan_size = sizeof(dtp_pool_plan_t), .pd_init = pooling_init,
-                      .execute = pooling_execute);
+DTP_PLAN_ENDS_WITH_POSTOPS(dtp_pool_plan_t)
+DTP_CPU_IMPLS_AND_ANY(pooling, "simd", .plan_size = sizeof(dtp_pool_plan_t), .plan_used = plan_used,
+                      .pd_init = pooling_init, .execute = pooling_execute);

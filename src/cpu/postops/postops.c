@@ -122,6 +122,11 @@ static dnnl_tp_status_t postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_ar
     return dnnl_tp_success;
 }
 
+size_t dtp_postops_used(const dtp_postops_t *po) {
+    return po->nviews ? offsetof(dtp_postops_t, view) + sizeof *po->view * (size_t)po->nviews
+                      : offsetof(dtp_postops_t, step) + sizeof *po->step * (size_t)po->len;
+}
+
 dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, unsigned isa) {
     return postops_init(po, pd, dst_arg, pd->args[dst_arg].md->ndims - 1, isa);
 }

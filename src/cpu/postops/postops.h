@@ -51,6 +51,13 @@ typedef struct dtp_postops {
     dtp_po_view_t view[DTP_PO_MAX_VIEWS];
 } dtp_postops_t;
 
+/* Plans that end with a chain, their member `po`, keep what it uses: defines plan_used() of dtp_impl_t. */
+size_t dtp_postops_used(const dtp_postops_t *po);
+#define DTP_PLAN_ENDS_WITH_POSTOPS(type)                                         \
+    static size_t plan_used(const void *plan) {                                  \
+        return offsetof(type, po) + dtp_postops_used(&((const type *)plan)->po); \
+    }
+
 /* Compiles pd->attr's chain for the destination with dense index dst_arg, whose layout is resolved. Resolves
  * `any` of src1 and src2 in pd->attr: at most one dim other than 1 -> plain, otherwise dst's layout where
  * the dims are dst's, otherwise plain. Unimplemented with a reason for what it cannot serve. isa: DTP_ISA_*

@@ -33,7 +33,6 @@ typedef struct {
 } view_t;
 
 typedef struct {
-    dtp_postops_t po;
     const dtp_resampling_kernels_t *kernels;
     const dtp_vops_t *vops;
     void (*rows)(char *, int64_t, const char *, int64_t, int64_t, int64_t, int); /* dtp_move_t's */
@@ -56,6 +55,7 @@ typedef struct {
     int64_t chunk;          /* pixels of a kernel call, where channels lie side by side */
     int64_t row_floats;     /* of a converted row of src */
     size_t dst_at, room_at; /* bytes into a participant's scratch, behind the converted rows */
+    dtp_postops_t po;
 } simd_plan_t;
 
 /* Made once for a primitive. */
@@ -482,5 +482,6 @@ static dnnl_tp_status_t simd_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *c
 }
 
 static const dtp_impl_constants_t simd_constants = {simd_prepare, NULL};
-DTP_CPU_IMPLS_AND_ANY(resampling, "simd", .plan_size = sizeof(simd_plan_t), .pd_init = simd_pd_init,
-                      .constants = &simd_constants, .execute = simd_execute);
+DTP_PLAN_ENDS_WITH_POSTOPS(simd_plan_t)
+DTP_CPU_IMPLS_AND_ANY(resampling, "simd", .plan_size = sizeof(simd_plan_t), .plan_used = plan_used,
+                      .pd_init = simd_pd_init, .constants = &simd_constants, .execute = simd_execute);

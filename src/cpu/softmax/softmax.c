@@ -18,7 +18,6 @@
 enum { TILE_FLOATS = 4096, MIN_COLS = 16 };
 
 typedef struct {
-    dtp_postops_t po;
     dtp_quant_view_t src_scale, dst_scale;
     void (*rows_kernel)(const dtp_softmax_rows_t *a);
     void (*cols_kernel)(const dtp_softmax_cols_t *a);
@@ -29,6 +28,7 @@ typedef struct {
     int64_t inline_rows; /* up to so many rows: one direct call; -1 = never */
     bool direct;
     int log;
+    dtp_postops_t po;
 } plan_t;
 
 static dnnl_tp_status_t softmax_init(dtp_pd_t *pd) {
@@ -171,5 +171,6 @@ static dnnl_tp_status_t softmax_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS(softmax, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = softmax_init,
-              .execute = softmax_execute);
+DTP_PLAN_ENDS_WITH_POSTOPS(plan_t)
+DTP_CPU_IMPLS(softmax, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .plan_used = plan_used,
+              .pd_init = softmax_init, .execute = softmax_execute);

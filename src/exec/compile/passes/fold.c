@@ -37,7 +37,7 @@ static fold_key_t *make_key(const dtp_ir_t *ir, const dtp_ir_node_t *n, size_t *
     return key;
 }
 
-enum { LARGE_BYTES = 64 * 1024 }; /* results whose data need not stay in the store */
+enum { LARGE_BYTES = 4 * 1024 }; /* results whose data need not stay in the store */
 
 /* The results that are in the store; *all: none is missing; *lacks: some have lost their data.
  * ir->folded has room for them and for all that are made. */
@@ -181,6 +181,22 @@ static dnnl_tp_status_t fold_shared(dtp_ir_t *ir, int index) {
     return dnnl_tp_success;
 }
 
+/* The node has read its inputs: what nobody else reads loses its data now, so that a chain takes the memory of its largest
+ * link. */
+static void let_go(dtp_ir_t *ir, const dtp_ir_node_t *n) {
+    for (int k = 0; k < n->nin; ++k) {
+        dtp_ir_value_t *v = n->in[k] >= 0 ? &ir->values[n->in[k]] : NULL;
+        if (!v || --v->uses > 0) continue;
+        for (int i = 0; i < ir->nfolded; ++i) {
+            if (ir->folded[i].entry->id != v->cid) continue;
+            dtp_store_unpin(ir->graph->store, ir->folded[i].entry, false);
+            ir->folded[i] = ir->folded[--ir->nfolded];
+            v->data = NULL;
+            break;
+        }
+    }
+}
+
 dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir) {
     bool any = false;
     for (int i = 0; i < ir->nnodes && ir->nops; ++i) {
@@ -194,6 +210,7 @@ dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir) {
         if (!all) continue;
         DTP_TRY(is_own ? fold_own(ir, i) : fold_shared(ir, i));
         ir->nodes[i].dead = any = true;
+        if (!ir->remakes) let_go(ir, &ir->nodes[i]);
     }
     if (any) dtp_ir_sweep(ir);
     return dnnl_tp_success;
