@@ -739,6 +739,29 @@ class Grower:
             return {}
         return {k: [self.pick([q, None, f"{k}_{d}"]) for d, q in enumerate(a.shape)] for k, a in inputs.items()}
 
+    def op_control_by_data(self, v, a, s, n):
+        """Sizes that data decide inside of branches and iterations."""
+        if not n or v not in self.exact or a.dtype.kind != "f" or 0 in s:
+            return
+        t, whole, x, y, i, on, off = TYPES[a.dtype], TensorProto.INT64, *(self.name("b") for _ in range(5))
+        w = self.held(self.data(self.broad(s), a.dtype))
+        if self.r.random() < .5:
+            ops = self.pick([["Add", "Max"], ["Min", "Sub"]])
+            branches = [self.body([helper.make_node(op, [v, w], [k + "a"]), helper.make_node("NonZero", [k + "a"], [k])], [],
+                                  [(k, whole)]) for op, k in zip(ops, (x, y))]
+            c = self.held(np.asarray(self.r.random() < .5))
+            if self.r.random() < .5:
+                c = (self.node("Less", [w, v]) or [c])[0]
+                c = c if self.values[c].ndim == 0 else (self.node("Cast", [self.node("ReduceMax", [
+                    self.node("Cast", [c], to=TensorProto.INT32)[0]], keepdims=0)[0]], to=TensorProto.BOOL) or [None])[0]
+            c and self.node("If", [c], then_branch=branches[0], else_branch=branches[1])
+        else:
+            half = self.fixed(.5, a.dtype)
+            nodes = [helper.make_node("Identity", [on], [off]), helper.make_node("Sub", [x, half], [y]),
+                     helper.make_node("NonZero", [x], [x + "z"]), helper.make_node("Size", [x + "z"], [x + "s"])]
+            body = self.body(nodes, [(i, whole), (on, TensorProto.BOOL), (x, t)], [(off, TensorProto.BOOL), (y, t), (x + "s", whole)])
+            self.node("Loop", [self.held(np.asarray(int(self.r.integers(0, 4)))), "", v], 2, body=body)
+
     def graph(self):
         """The model, and pairs of its inputs and the right values of its outputs; None: nothing came of the seed."""
         self.start()
