@@ -115,6 +115,18 @@ const ProtobufCBinaryData *dtp_cv_attr_texts(cv_t *cv, const char *name, int64_t
     return a ? a->strings : NULL;
 }
 
+const ProtobufCBinaryData *dtp_cv_attr_bytes(cv_t *cv, const char *name) {
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+    return a ? &a->s : NULL;
+}
+
+const ProtobufCBinaryData *dtp_cv_tensor_texts(cv_t *cv, const char *name, int64_t *n) {
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR);
+    const bool is_text = a && a->t && a->t->data_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__STRING;
+    *n = is_text ? (int64_t)a->t->n_string_data : -1;
+    return is_text ? a->t->string_data : NULL;
+}
+
 const char *dtp_cv_text(cv_t *cv, const char *name, int i) {
     const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
     if (!a || (size_t)i >= a->n_strings) return NULL;

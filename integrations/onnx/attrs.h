@@ -28,4 +28,9 @@ val_t *dtp_cv_tensor(cv_t *cv, const char *name);
 graph_proto_t *dtp_cv_graph(cv_t *cv, const char *name);
 void dtp_cv_all_read(cv_t *cv);
 
+/* Text of an attribute; NULL: it is absent. */
+const ProtobufCBinaryData *dtp_cv_attr_bytes(cv_t *cv, const char *name);
+/* Texts of a tensor; NULL: it is absent, or has no texts; then *n is -1. */
+const ProtobufCBinaryData *dtp_cv_tensor_texts(cv_t *cv, const char *name, int64_t *n);
+
 #endif

@@ -4,6 +4,7 @@
  * the functions that are called. Of an If only one branch may be looked at, so it counts where both branches have
  * something that cannot run. What depends on types, shapes and values is said when a graph is made. */
 #include "onnx/check.h"
+#include "onnx/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -170,7 +171,7 @@ static void of_one(check_t *c, list_t *l, const around_t *around, const node_pro
         for (size_t i = 0; i < n->n_attribute; ++i) {
             const attr_proto_t *a = n->attribute[i];
             const dtp_onnx_tensor_t *t = a->t ? dtp_onnx_tensor(c->model, a->t) : NULL;
-            if (t && t->status) {
+            if (t && t->status && !dtp_words_has(n, a)) {
                 (void)snprintf(why, sizeof why, "attribute '%.40s' of type %s: %s", text(a->name),
                                dtp_onnx_type_name(t->onnx_type), t->why);
                 of_node(l, n, t->status, kept(c, why));
@@ -194,9 +195,9 @@ static void of_inputs(check_t *c, list_t *l, const graph_proto_t *g) {
     for (size_t i = 0; i < g->n_input && !c->lacks_memory; ++i) {
         const value_proto_t *x = g->input[i];
         dnnl_tp_onnx_port_t port;
-        if (dtp_onnx_names_get(&initializers, text(x->name)) || dtp_onnx_port(x, &port) ||
-            port.info.data_type != dnnl_tp_data_type_undef)
-            continue;
+        if (dtp_onnx_names_get(&initializers, text(x->name)) || dtp_onnx_port(x, &port)) continue;
+        const bool is_text = port.onnx_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__STRING;
+        if (is_text ? c->model->nwords > 0 : port.info.data_type != dnnl_tp_data_type_undef) continue;
         const bool says = port.onnx_type != 0;
         const problem_t p = {dnnl_tp_unimplemented,
                              "input ",

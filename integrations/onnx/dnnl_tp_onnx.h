@@ -230,7 +230,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_output(const_dnnl_tp_onnx_model_t 
 /** Gives a key of the maps that an output consists of, or a text of labels. In the file, ZipMap
  * makes a sequence of maps of an output, one map for each row; the graph gives their values as a
  * tensor {rows, keys}. Labels of a classifier may be texts; the graph gives their numbers, s64
- * {rows}, which are those of the keys here. Thread-safe.
+ * {rows}, which are those of the keys here; for an output of texts that an encoder makes these are
+ * the words (dnnl_tp_onnx_word()). Thread-safe.
  *
  * @param model a model
  * @param output 0..outputs-1
@@ -242,6 +243,19 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_output(const_dnnl_tp_onnx_model_t 
  * text). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_map_key(const_dnnl_tp_onnx_model_t model, int output, int index,
                                                       int64_t *number, const char **text, size_t *bytes);
+
+/** Gives a word of the model. Graphs carry no texts: an input or output of the type STRING has s64
+ * elements, the numbers of words. Words are the texts that encoders of the model have (LabelEncoder,
+ * OneHotEncoder and CategoryMapper of ai.onnx.ml); for every other text of an input give -1.
+ * Thread-safe.
+ *
+ * @param model a model
+ * @param number 0, 1, ...
+ * @param[out] word its text, not terminated; lives as long as the model
+ * @param[out] bytes length of the text
+ * @return success; invalid_arguments (a NULL argument, or the model has fewer words). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_word(const_dnnl_tp_onnx_model_t model, int64_t number,
+                                                   const char **word, size_t *bytes);
 
 /** Makes a graph of a model. Its inputs are those of the model in their order, except fixed inputs
  * and inputs with a default that are not fed. Its outputs are those of the model. Operators whose

@@ -7,6 +7,7 @@
 #include "onnx/fold.h"
 #include "onnx/part.h"
 #include "onnx/sized.h"
+#include "onnx/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -118,10 +119,12 @@ static dnnl_tp_status_t convert(cv_t *cv, scope_t *scope) {
                cv->row->max_in);
     for (int i = 0; i < cv->row->min_in; ++i)
         if (!cv->in[i]) REFUSE(dnnl_tp_invalid_graph_op, "its input %d is absent", i);
+    const char *words = dtp_words_take(cv);
     dtp_onnx_read_stored(cv);
     if (!cv->status && !dtp_cv_sized(cv)) cv->row->convert(cv);
     if (!cv->status) dtp_cv_all_read(cv);
     dtp_onnx_narrow_results(cv);
+    dtp_words_give(cv, words);
     return cv->status;
 }
 
@@ -256,7 +259,8 @@ static dnnl_tp_status_t input(import_t *im, scope_t *s, int index, const dnnl_tp
         return dtp_onnx_fail(dnnl_tp_unimplemented,
                              "input '%s' is no tensor, or one of the type %s, which graphs do not carry",
                              port.name, dtp_onnx_type_name(port.onnx_type));
-    v->stored = dtp_onnx_stored(port.onnx_type);
+    v->stored = port.onnx_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__STRING ? dtp_words_read
+                                                                            : dtp_onnx_stored(port.onnx_type);
     const dnnl_tp_onnx_value_t *x = fixed_value(o, port.name);
     if (x) {
         DTP_ONNX_TRY(fix_input(im, x, &port, v));
@@ -339,7 +343,12 @@ static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto
     DTP_ONNX_TRY(dtp_onnx_port(value, &port));
     val_t *v = dtp_onnx_find(s, port.name);
     if (!v) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the output '%s' is made by no node", port.name);
-    if (v->stored && !dtp_onnx_narrow(v->stored))
+    if (v->stored == dtp_words_read)
+        return dtp_onnx_fail(
+            dnnl_tp_unimplemented,
+            "the output '%s' may be any text of an input, but graphs carry only words of encoders",
+            port.name);
+    if (v->stored && v->stored != dtp_words_made && !dtp_onnx_narrow(v->stored))
         return dtp_onnx_fail(dnnl_tp_unimplemented, "the output '%s' is %s, which only conversions read",
                              port.name, v->stored);
     if (port.info.data_type != dnnl_tp_data_type_undef && port.info.data_type != v->info.data_type)

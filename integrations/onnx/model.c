@@ -74,7 +74,10 @@ dnnl_tp_status_t dtp_onnx_port(const value_proto_t *value, dnnl_tp_onnx_port_t *
             : NULL;
     if (!t) return dnnl_tp_success;
     port->onnx_type = t->elem_type;
-    port->info.data_type = dtp_onnx_read_as(t->elem_type);
+    /* Texts are numbers of words (words.h). */
+    port->info.data_type = t->elem_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__STRING
+                               ? dnnl_tp_s64
+                               : dtp_onnx_read_as(t->elem_type);
     if (!t->shape) return dnnl_tp_success;
     if (t->shape->n_dim > DNNL_TP_MAX_NDIMS)
         return dtp_onnx_fail(dnnl_tp_unimplemented, "'%s' has %zu dimensions, at most %d are allowed",
@@ -207,6 +210,10 @@ dnnl_tp_status_t dnnl_tp_onnx_map_key(const_dnnl_tp_onnx_model_t model, int outp
     *bytes = 0;
     const graph_proto_t *g = model->proto->graph;
     const attr_proto_t *a = keys_of(g, g->output[output]);
+    dnnl_tp_onnx_port_t port;
+    DTP_ONNX_TRY(dtp_onnx_port(g->output[output], &port));
+    if (!a && port.onnx_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__STRING)
+        return dnnl_tp_onnx_word(model, index, key, bytes);
     if (!a || index < 0 || (size_t)index >= a->n_ints + a->n_strings)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "output %d has no key %d", output, index);
     if ((size_t)index < a->n_ints) *number = a->ints[index];

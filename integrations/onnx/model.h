@@ -69,6 +69,11 @@ struct dnnl_tp_onnx_model {
     uint64_t seed;
     /* Only grows. */
     _Atomic(dtp_onnx_counter_t *) counters;
+    /* Words by number (words.h), and the table that finds them: numbers or DTP_NO_WORD. */
+    int64_t nwords;
+    const ProtobufCBinaryData **words;
+    size_t nplaces;
+    int64_t *word_places;
 };
 
 /* Allocates messages and models. */

@@ -1,5 +1,6 @@
 /* Integers of types that graphs carry in wider ones, see narrow.h. */
 #include "onnx/narrow.h"
+#include "onnx/words.h"
 
 #include <string.h>
 
@@ -82,7 +83,7 @@ void dtp_onnx_read_stored(cv_t *cv) {
     const char *op = cv->row->op;
     const effect_t effect = *cv->row->domain ? REFUSES : effect_of(op);
     for (int i = 0; i < cv->nin && !cv->status; ++i) {
-        if (!cv->in[i] || !cv->in[i]->stored) continue;
+        if (!cv->in[i] || !cv->in[i]->stored || dtp_words_is(cv->in[i])) continue;
         const char *type = cv->in[i]->stored;
         const dtp_narrow_t *narrow = dtp_onnx_narrow(type);
         if (narrow && ((is(op, "CastLike") && i == 1) || (is(op, "QuantizeLinear") && i == 2)))

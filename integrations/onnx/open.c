@@ -5,6 +5,7 @@
 #include "onnx/ops/table.h"
 #include "onnx/scan.h"
 #include "onnx/wanted.h"
+#include "onnx/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,7 @@ static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m, const dnnl_tp_onnx_open_op
     for (size_t i = 0; i < p->n_functions; ++i)
         DTP_ONNX_TRY(dtp_onnx_read_nodes(m, p->functions[i]->n_node, p->functions[i]->node));
     DTP_ONNX_TRY(dtp_onnx_read_graph(m, p->graph));
+    DTP_ONNX_TRY(dtp_words_find(m));
     DTP_ONNX_TRY(dtp_onnx_check(m, opts));
     return dtp_onnx_mark_shapes(m);
 }

@@ -109,6 +109,7 @@ _signatures = {
     "onnx_metadata": [_handle, c.POINTER(Metadata)],
     "onnx_property": [_handle, c.c_int, c.POINTER(c.c_char_p), c.POINTER(c.c_char_p)],
     "onnx_map_key": [_handle, c.c_int, c.c_int, c.POINTER(c.c_int64), _out, c.POINTER(c.c_size_t)],
+    "onnx_word": [_handle, c.c_int64, _out, c.POINTER(c.c_size_t)],
     "onnx_external_file": [_handle, c.c_int, c.POINTER(c.c_char_p)],
     "onnx_input": [_handle, c.c_int, c.POINTER(Port)],
     "onnx_output": [_handle, c.c_int, c.POINTER(Port)],

@@ -21,7 +21,7 @@ from ._threads import CancelToken, Future, Workers, interruptible
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 _CPU = 1
-_FLOAT16, _BFLOAT16 = 10, 16
+_STRING, _FLOAT16, _BFLOAT16 = 8, 10, 16
 _NARROW = {4: "uint16", 5: "int16", 12: "uint32"}  # which the library has in wider types
 _FOREVER = 1e9  # seconds
 _LONG = .05  # seconds; after so long a run Ctrl-C is expected to work
@@ -76,8 +76,8 @@ class Port:
     """An input or output of a model.
 
     name         its name
-    dtype        numpy's type of its elements (bfloat16: that of ml_dtypes where it is installed, else float32); None: the
-                 file does not say
+    dtype        numpy's type of its elements (bfloat16: that of ml_dtypes where it is installed, else float32; texts:
+                 int64, their numbers, and an input takes arrays of str); None: the file does not say
     shape        a tuple of numbers, names (symbolic sizes) and None (unknown); None: the file does not say
     has_default  it need not be given
     """
@@ -94,6 +94,7 @@ class Port:
             self.shape = tuple(
                 size if size != _native.RUNTIME_DIM else symbol and symbol.decode()
                 for size, symbol in zip(port.info.dims[: port.info.ndims], port.symbols))
+        self.is_text = port.onnx_type == _STRING  # the library has the numbers of words
         self.has_default = bool(port.flags & _native.HAS_DEFAULT)
         self.determines_shapes = bool(port.flags & (_native.DETERMINES_SHAPES | _native.DECIDES_BRANCHES))
 
@@ -228,6 +229,7 @@ class Session(_Here):
     here, so that what is wrong with it is said here, too.
     """
 
+    _words: Optional[Dict[bytes, int]] = None  # of the model, by text; None: no run needed them yet
     _in_parts = False  # sizes of results depend on their elements: _parts.py runs the model
     _dims_are_there = True  # or names in dims that the model has not are ignored
 
@@ -323,6 +325,8 @@ class Session(_Here):
         if isinstance(value, np.ma.MaskedArray):
             raise TypeError(f"input '{port.name}' is a masked array: fill what is masked")
         array = np.asarray(value)
+        if port.is_text:
+            return self._numbers_of_words(port, array)
         kind = array.dtype.kind
         if isinstance(value, (list, tuple, bool, int, float)) and array.dtype != port.dtype:
             # Python's own numbers become what the model has, but nothing is cut off.
@@ -335,6 +339,23 @@ class Session(_Here):
         if array.dtype == port.carried and array.flags.c_contiguous and array.flags.aligned:
             return array
         return np.require(array, port.carried, ("C", "A")).reshape(array.shape)
+
+    def _numbers_of_words(self, port: Port, array: Any) -> Any:
+        """The numbers of texts; -1: one that no encoder of the model has."""
+        words = self._words
+        if words is None:
+            words, text, size = {}, c.c_void_p(), c.c_size_t()
+            try:
+                while True:
+                    _native.call("onnx_word", self._model.value, len(words), c.byref(text), c.byref(size))
+                    words[c.string_at(text.value or b"", size.value)] = len(words)
+            except InvalidArgument:
+                self._words = words  # that was the last one
+        texts = array.reshape(-1).tolist()
+        if not all(isinstance(x, (str, bytes)) for x in texts):
+            raise TypeError(f"input '{port.name}' has elements of type {array.dtype}, the model has texts")
+        numbers = [words.get(x if isinstance(x, bytes) else x.encode(errors="surrogateescape"), -1) for x in texts]
+        return np.array(numbers, np.int64).reshape(array.shape)
 
     def _check_names(self, names: Any, known: Iterable[str], what: str) -> None:
         if not isinstance(names, Mapping):

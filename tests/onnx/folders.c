@@ -1,4 +1,5 @@
 /* Files of ONNX test folders, see folders.h. */
+#include "dtp_onnx.pb-c.h"
 #include "folders.h"
 
 #include <dirent.h>
@@ -41,6 +42,34 @@ bool read_pb(const char *path, tensor_t *t) {
     return ok;
 }
 
+static int64_t word_number(dnnl_tp_onnx_model_t model, const ProtobufCBinaryData *text) {
+    const char *word;
+    size_t bytes;
+    for (int64_t i = 0; !dnnl_tp_onnx_word(model, i, &word, &bytes); ++i)
+        if (bytes == text->len && (!bytes || !memcmp(word, text->data, bytes))) return i;
+    return -1;
+}
+
+/* A tensor of texts, which become the numbers of the model's words. */
+static bool read_words(const char *path, dnnl_tp_onnx_model_t model, tensor_t *t) {
+    size_t size;
+    void *bytes = read_all(path, &size);
+    DtpOnnx__TensorProto *p = bytes ? dtp_onnx__tensor_proto__unpack(NULL, size, bytes) : NULL;
+    bool ok =
+        p && p->data_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__STRING && p->n_dims <= DNNL_TP_MAX_NDIMS;
+    if (ok) {
+        t->info = (dnnl_tp_tensor_info_t){.ndims = (int)p->n_dims, .data_type = dnnl_tp_s64};
+        for (size_t d = 0; d < p->n_dims; ++d) t->info.dims[d] = p->dims[d];
+        t->data = malloc((p->n_string_data + 1) * sizeof(int64_t));
+        ok = t->data && count_of(&t->info) == p->n_string_data;
+        for (size_t i = 0; ok && i < p->n_string_data; ++i)
+            ((int64_t *)t->data)[i] = word_number(model, &p->string_data[i]);
+    }
+    if (p) dtp_onnx__tensor_proto__free_unpacked(p, NULL);
+    free(bytes);
+    return ok;
+}
+
 bool is_float_type(dnnl_tp_data_type_t type) { return type == dnnl_tp_f32 || type == dnnl_tp_f64; }
 
 /* Folders whose results are random: drawn.c looks at these operators. */
@@ -75,7 +104,7 @@ static bool exists(const char *path) {
     return f != NULL;
 }
 
-bool read_set(const char *folder, int number, data_set_t *s) {
+bool read_set(const char *folder, int number, dnnl_tp_onnx_model_t model, data_set_t *s) {
     enum { PATH = 4096 };
     char path[PATH];
     memset(s, 0, sizeof *s);
@@ -88,7 +117,8 @@ bool read_set(const char *folder, int number, data_set_t *s) {
             (void)snprintf(path, sizeof path, "%.4000s/test_data_set_%d/%s_%d.pb", folder, number,
                            out ? "output" : "input", i);
             if (!exists(path)) break;
-            if (!read_pb(path, out ? &s->out[i] : &s->in[i])) s->bad = out ? "output" : "input";
+            tensor_t *t = out ? &s->out[i] : &s->in[i];
+            if (!read_pb(path, t) && !read_words(path, model, t)) s->bad = out ? "output" : "input";
             s->out[i].is_drawn = is_drawn(folder);
             if (out) ++s->nout;
             else ++s->nin;

@@ -22,8 +22,8 @@ typedef struct {
     const char
         *bad; /* a file that holds no tensor of a type that graphs carry (dnnl_tp_last_error() says which) */
 } data_set_t;
-/* FOLDER/test_data_set_NUMBER; false: there is none. */
-bool read_set(const char *folder, int number, data_set_t *s);
+/* FOLDER/test_data_set_NUMBER of a model; false: there is none. */
+bool read_set(const char *folder, int number, dnnl_tp_onnx_model_t model, data_set_t *s);
 void free_set(data_set_t *s);
 
 /* BFLOAT16 that an old file holds as bits of UINT16 becomes numbers. */

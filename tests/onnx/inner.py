@@ -15,7 +15,7 @@ nodes_program, open_program, work = sys.argv[1:4]
 folders = Folders(work)
 rng = np.random.default_rng(0)
 f32, n, value = np.float32, h.make_node, h.make_tensor_value_info
-MINE = [h.make_opsetid("", 17), h.make_opsetid("mine", 1)]
+MINE = [h.make_opsetid("", 17), h.make_opsetid("mine", 1), h.make_opsetid("com.microsoft", 1)]
 NUMBERS = {"minus_one": np.array([-1]), "half": np.array(.5, f32), "zero": np.array(0, f32), "yes": np.array(True),
            "first": np.array([0]), "one": np.array(1, f32)}
 
@@ -64,6 +64,9 @@ case("nested", [call("Nested", ["r"], ["y", "c"]), n("Shape", ["y"], ["s"])], xs
 for ordered in (0, 1):
     case(f"attributes_{ordered}", [call("Groups", ["x"], ["y", "c"], sorted=ordered, axis=0)], xs((8, 1), (9, 1)), ["y", "c"],
          [unique])
+
+case("unique_microsoft", [n("Reshape", ["x", "minus_one"], ["line"]), n("Unique", ["line"], ["y", "i", "k"], domain="com.microsoft")],
+     xs((2, 8), (3, 5), (1, 1)), ["y", "i", "k"])
 
 # Branches: of a condition that is known, an input, or computed; in a function, in each other; of other shapes.
 where = graph([n("NonZero", ["r"], ["p"]), n("Transpose", ["p"], ["t"]), n("GatherND", ["r", "t"], ["o"])], [("o", T.FLOAT)])

@@ -20,7 +20,8 @@ shutil.rmtree(work, ignore_errors=True)
 options = onnxruntime.SessionOptions()
 options.log_severity_level = 4
 rng = np.random.default_rng(24)
-TYPES = {np.dtype("f4"): T.FLOAT, np.dtype("f8"): T.DOUBLE, np.dtype("i8"): T.INT64, np.dtype("i4"): T.INT32}
+TYPES = {np.dtype("f4"): T.FLOAT, np.dtype("f8"): T.DOUBLE, np.dtype("i8"): T.INT64, np.dtype("i4"): T.INT32,
+         np.dtype(object): T.STRING, np.dtype(bool): T.BOOL}
 POSTS = "NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT"
 names, unjudged = set(), set()
 
@@ -31,21 +32,23 @@ def save(path, message):
         file.write(message.SerializeToString())
 
 
-def case(name, op, ins, outs=("y",), version=3, opens=None, refuses=False, **attributes):
+def case(name, op, ins, outs=("y",), version=3, opens=None, refuses=False, before=(), reads=None,
+         **attributes):
     """ins: arrays by name, of which `k` keeps its sizes; opens: whether sizes are left open, by default the name decides. What
-    ONNX Runtime does not run is left out, unless the importer refuses it."""
+    ONNX Runtime does not run is left out, unless the importer refuses it. before: nodes before the one of this domain, which
+    then reads other names than those of the inputs."""
     assert name not in names, name
     names.add(name)
     attributes = {k: v for k, v in attributes.items() if not isinstance(v, list) or v}
     opens = sum(map(ord, name)) % 2 if opens is None else opens
     infos = [h.make_tensor_value_info(k, TYPES[v.dtype], [None] * v.ndim if opens and k != "k" else v.shape)
              for k, v in ins.items()]
-    graph = h.make_graph([h.make_node(op, list(ins), outs, domain="ai.onnx.ml", **attributes)], name, infos,
+    graph = h.make_graph([*before, h.make_node(op, reads or list(ins), outs, domain="ai.onnx.ml", **attributes)], name, infos,
                          [onnx.ValueInfoProto(name=o) for o in outs])
     model = h.make_model(graph, ir_version=9,
                          opset_imports=[h.make_opsetid("ai.onnx.ml", version), h.make_opsetid("", 17)])
     judged = onnx.ModelProto.FromString(model.SerializeToString())
-    for a in judged.graph.node[0].attribute:
+    for a in judged.graph.node[-1].attribute:
         if op == "TreeEnsemble" and a.name == "post_transform":  # ONNX Runtime exchanges what the standard calls 1 and 2
             a.i = {1: 2, 2: 1}.get(a.i, a.i)
     try:
@@ -332,6 +335,59 @@ for dtype in "f4", "f8", "i8":
 # ---- What is refused
 
 kw = stumps(lambda t: [0], [.5])
+# Texts: encoders of them, what passes them on, texts that no encoder has, the empty one, others than ASCII.
+words = ["a", "b", "", "Zürich", "a b", "b"]
+some = np.array([["a", "", "none"], ["Zürich", "b", "A"]], object)
+for version in (2, 4):
+    for name, keys, values, x in (("int", "strings", "int64s", some), ("float", "strings", "floats", some),
+                                  ("text", "strings", "strings", some), ("of_int", "int64s", "strings", np.array([3, 1, 9, 0])),
+                                  ("of_float", "floats", "strings", np.array([[1.5, 2, np.nan]], "f4"))):
+        lists = {"strings": words, "int64s": [3, 0, 1, 2, 5, 4], "floats": [1.5, 2., float("nan"), 3., 4., 5.]}
+        for default in ({}, {"default_int64": 7, "default_float": .5, "default_string": "Zürich"}):
+            case(f"words_{version}_{name}_{len(default)}", "LabelEncoder", {"x": x}, version=version,
+                 **{f"keys_{keys}": lists[keys], f"values_{values}": lists[values]}, **default)
+    case(f"words_{version}_of_a_row", "LabelEncoder", {"x": some[0]}, version=version, keys_strings=words[:3], values_strings=words[3:])
+
+
+def texts(*of):
+    return h.make_tensor("t", T.STRING, [len(of)], [t.encode() for t in of])
+
+
+case("words_tensors", "LabelEncoder", {"x": some}, version=4, keys_tensor=texts("a", "b", "Zürich"), values_tensor=texts("b", "c", "d"),
+     default_tensor=texts("none"))
+case("words_tensor_numbers", "LabelEncoder", {"x": some}, version=4, keys_tensor=texts("a", "b", ""),
+     values_tensor=numpy_helper.from_array(np.array([4, 5, 6])), default_tensor=numpy_helper.from_array(np.array([9])))
+for zeros in (0, 1):
+    known = some if zeros else np.array([["b", "a"], ["", "Zürich"]], object)
+    case(f"words_one_hot_{zeros}", "OneHotEncoder", {"x": known}, cats_strings=["b", "a", "", "Zürich"], zeros=zeros)
+    case(f"words_one_hot_row_{zeros}", "OneHotEncoder", {"x": known[0]}, cats_strings=["", "a", "b"], zeros=zeros)
+for default in ({}, {"default_int64": 4, "default_string": "else"}):
+    cats = {"cats_strings": words[:5], "cats_int64s": [5, 4, 3, 2, 1]}
+    case(f"words_mapped_{len(default)}", "CategoryMapper", {"x": some}, version=1, **cats, **default)
+    case(f"numbers_mapped_{len(default)}", "CategoryMapper", {"x": np.array([[1, 5, 7]])}, version=1, **cats, **default)
+more = np.array([["b", "q"], ["a", "a"]], object)
+passing = {
+    "concat": (["Concat", ["x", "z"]], {"axis": 1}, {"z": more}), "gather": (["Gather", ["x", "k"]], {"axis": 1}, {"k": np.array([2, 0])}),
+    "pick": (["ArrayFeatureExtractor", ["x", "k"]], {"domain": "ai.onnx.ml"}, {"k": np.array([2, 0])}),
+    "reshape": (["Reshape", ["x", "k"]], {}, {"k": np.array([3, 2])}), "transpose": (["Transpose", ["x"]], {"perm": [1, 0]}, {}),
+    "identity": (["Identity", ["x"]], {}, {}), "flatten": (["Flatten", ["x"]], {}, {}),
+    "where": (["Where", ["k", "x", "z"]], {}, {"k": np.array([[1], [0]], bool), "z": some[::-1].copy()}),
+    "squeeze": (["Unsqueeze", ["x", "k"]], {}, {"k": np.array([1])})}
+for name, ((op, ins), at, others) in passing.items():
+    before = [h.make_node(op, ins, ["passed"], **at)]
+    case(f"words_{name}", "LabelEncoder", {"x": some} | others, version=2, before=before, reads=["passed"], keys_strings=words,
+         values_int64s=[1, 2, 3, 4, 5, 6])
+    case(f"words_{name}_hot", "OneHotEncoder", {"x": some} | others, before=before, reads=["passed"], cats_strings=["b", "a", ""])
+case("words_twice", "LabelEncoder", {"x": some}, version=2, reads=["first"], before=[
+    h.make_node("LabelEncoder", ["x"], ["first"], domain="ai.onnx.ml", keys_strings=["a", "b"], values_strings=["b", "c"],
+                default_string="b")], keys_strings=["c", "b"], values_strings=["one", "two"])
+case("refused_words_equal", "LabelEncoder", {"x": some}, version=2, refuses=True, before=[
+    h.make_node("Equal", ["x", "x"], ["same"])], keys_strings=["a"], values_int64s=[1])
+case("refused_words_out", "ArrayFeatureExtractor", {"x": some, "k": np.array([1])}, version=2, refuses=True, before=[
+    h.make_node("LabelEncoder", ["x"], ["unread"], domain="ai.onnx.ml", keys_strings=["a"], values_int64s=[1])], reads=["x", "k"])
+case("refused_words_as_numbers", "LabelEncoder", {"x": some}, version=2, refuses=True, keys_int64s=[1], values_int64s=[1])
+case("refused_numbers_as_words", "OneHotEncoder", {"x": np.array([[1, 2]])}, refuses=True, cats_strings=["a"])
+
 bad = {"cycle": {"nodes_truenodeids": [0, 0, 0, 1, 0, 0]}, "child": {"nodes_falsenodeids": [9, 0, 0, 2, 0, 0]},
        "feature": {"nodes_featureids": [2, 0, 0, 1, 0, 0]}, "length": {"nodes_values": [0., 0., 0., 0., 0.]},
        "mode": {"nodes_modes": ["BRANCH", "LEAF", "LEAF"] * 2}, "class": {"class_ids": [0, 0, 0, 2]},

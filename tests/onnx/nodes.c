@@ -242,7 +242,7 @@ static void run_folder(const char *root, folder_t *f) {
     for (size_t i = 0; i < sizeof noisy / sizeof *noisy; ++i)
         if (!strncmp(f->name, noisy[i].folder, strlen(noisy[i].folder))) atol_of_folder = noisy[i].absolute;
     data_set_t s;
-    for (int number = 0; read_set(folder, number, &s); ++number) {
+    for (int number = 0; read_set(folder, number, model, &s); ++number) {
         if (s.bad) (void)refused(f->reason[0]);
         read_bits(model, &s);
         for (int m = 0; m < 2; ++m) {

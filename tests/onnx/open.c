@@ -158,7 +158,13 @@ static void run_folder(const char *root, const char *name, int *ran, int *bad) {
     (void)snprintf(path, sizeof path, "%.4000s/model.onnx", folder);
     void *bytes = read_all(path, &size);
     if (!bytes) return;
-    while (n < MAX_SETS && read_set(folder, n, &sets[n])) is_read &= !sets[n++].bad;
+    dnnl_tp_onnx_model_t model;
+    if (dnnl_tp_onnx_open_memory(&model, bytes, size, NULL)) {
+        free(bytes);
+        return;
+    }
+    while (n < MAX_SETS && read_set(folder, n, model, &sets[n])) is_read &= !sets[n++].bad;
+    dnnl_tp_onnx_close(model);
     if (n && is_read && !run(bytes, size, sets, n)) {
         *ran += n;
         for (way_t way = NAMED; way < WAYS; ++way) {

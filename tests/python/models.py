@@ -109,6 +109,20 @@ def classes(labels, text_labels=False):
                  text(12, text(1, "maps") + maps)) + text(8, text(1, "ai.onnx.ml") + number(2, 1))
 
 
+def encoder(keys, values, passes=False):
+    """words {n} become one of the values, texts or numbers, by LabelEncoder: y {n}; passes: z are the words."""
+    def texts(name, words):
+        return text(5, text(1, name) + b"".join(text(9, w) for w in words) + number(20, 8))
+
+    is_text = isinstance(values[0], str)
+    numbers = b"" if is_text else text(5, text(1, "values_int64s") + b"".join(number(8, v) for v in values) + number(20, 7))
+    out = node("Identity", ["words"], ["z"]) + value(12, "z", STRING, ["n"]) if passes else b""
+    return model(text(1, text(1, "words") + text(2, "y") + text(4, "LabelEncoder") + texts("keys_strings", keys) +
+                      (texts("values_strings", values) if is_text else numbers) + text(7, "ai.onnx.ml")), out,
+                 value(11, "words", STRING, ["n"]), value(12, "y", STRING if is_text else INT64, ["n"])) + text(
+                     8, text(1, "ai.onnx.ml") + number(2, 2))
+
+
 def positive():
     """z = 2 r[p], p = NonZero(r), r = Relu(x), x {2, n}; outputs z, p and r."""
     return model(node("Relu", ["x"], ["r"]), node("NonZero", ["r"], ["p"]), node("Transpose", ["p"], ["t"]),

@@ -307,6 +307,27 @@ class Programs(unittest.TestCase):
             self.assertEqual(r, results[0])
         self.assertIn(results[0][1][0], ("no", "é"))
 
+    def test_texts(self):
+        words = ["é", "b", "", "nothing", "B"]
+        for kind in (object, str):
+            fed = {"words": np.array(words, kind)}
+            for ort in MODULES:
+                s = ort.InferenceSession(models.encoder(["b", "é", ""], ["one", "", "ü"]))
+                self.assertEqual((s.get_inputs()[0].type, s.get_outputs()[0].type), ("tensor(string)", "tensor(string)"))
+                self.assertEqual(s.run(None, fed)[0].tolist(), ["", "one", "ü", "_Unused", "_Unused"])
+                s = ort.InferenceSession(models.encoder(["b", "é", ""], [5, 6, 7]))
+                self.assertEqual(s.run(None, fed)[0].tolist(), [6, 5, 7, -1, -1])
+                with self.assertRaises(Exception):
+                    s.run(None, {"words": np.arange(3)})
+        with dnnl_tp.Session(models.encoder(["b", "é", ""], [5, 6, 7])) as s:
+            self.assertEqual(s({"words": words})["y"].tolist(), [6, 5, 7, -1, -1])
+            self.assertEqual(s({"words": ["é".encode()]})["y"].tolist(), [6])
+            for bad in ([1, 2], np.zeros(2), np.array(["a", None], object)):
+                with self.assertRaises(TypeError):
+                    s({"words": bad})
+        with self.assertRaisesRegex(dnnl_tp.Unimplemented, "'z' may be any text"):
+            dnnl_tp.Session(models.encoder(["b"], [5], passes=True))({"words": words})
+
     def test_sizes_by_elements(self):
         """A model that runs in parts."""
         def program(ort):

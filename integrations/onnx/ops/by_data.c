@@ -9,7 +9,9 @@
 bool dtp_onnx_is_by_data(const row_t *row) { return row->convert == dtp_onnx_by_data; }
 
 bool dtp_onnx_by_data_fits(const row_t *row, const node_proto_t *node) {
-    const size_t most = row->kind == DTP_BY_DATA_UNIQUE ? DTP_BY_DATA_OUT : 1;
+    const size_t most = row->kind == DTP_BY_DATA_UNIQUE      ? DTP_BY_DATA_OUT
+                        : row->kind == DTP_BY_DATA_MS_UNIQUE ? DTP_BY_DATA_OUT - 1
+                                                             : 1;
     bool fits = node->n_input >= (size_t)row->min_in && node->n_input <= (size_t)row->max_in &&
                 node->n_output <= most,
          is_wanted = false;
@@ -250,9 +252,9 @@ static int64_t groups_of(cv_t *cv, const unique_t *u, int64_t *group, int64_t *f
     return groups;
 }
 
-static void unique(cv_t *cv, const dtp_given_t *x, dtp_given_t *out) {
-    enum { FIRST = 1, INVERSE, COUNTS };
-    const bool sorted = dtp_cv_int(cv, "sorted", 1) != 0;
+enum { FIRST = 1, INVERSE, COUNTS }; /* outputs of Unique behind the values */
+
+static void unique(cv_t *cv, const dtp_given_t *x, bool sorted, dtp_given_t *out) {
     const unique_t u = {x, slices_of(cv, x)};
     const int64_t n = cv->status ? 0 : u.s.n;
     int64_t *order = counted(cv, n), *room = sorted ? NULL : counted(cv, n), *first = counted(cv, n),
@@ -377,11 +379,22 @@ static void non_max_suppression(cv_t *cv, const dtp_given_t *const *in, dtp_give
 
 /* ---- All ------------------------------------------------------------------------------------------------------------------- */
 
+/* com.microsoft: in the order of x, without the places of the first ones. */
+static void ms_unique(cv_t *cv, const dtp_given_t *x, dtp_given_t *out) {
+    dtp_given_t all[DTP_BY_DATA_OUT] = {{0}};
+    if (x->info.ndims != 1) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input is no list");
+    if (!cv->status) unique(cv, x, false, all);
+    out[0] = all[0];
+    out[1] = all[INVERSE];
+    out[2] = all[COUNTS];
+}
+
 void dtp_onnx_by_data_run(cv_t *cv, const dtp_given_t *const *in, dtp_given_t *out) {
     switch (cv->row->kind) {
     case DTP_BY_DATA_NONZERO: nonzero(cv, in[0], out); break;
     case DTP_BY_DATA_COMPRESS: compress(cv, in, out); break;
-    case DTP_BY_DATA_UNIQUE: unique(cv, in[0], out); break;
+    case DTP_BY_DATA_UNIQUE: unique(cv, in[0], dtp_cv_int(cv, "sorted", 1) != 0, out); break;
+    case DTP_BY_DATA_MS_UNIQUE: ms_unique(cv, in[0], out); break;
     default: non_max_suppression(cv, in, out); break;
     }
 }

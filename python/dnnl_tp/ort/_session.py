@@ -203,7 +203,8 @@ class InferenceSession:
             value = value._array if isinstance(value, OrtValue) else value
             if value is None:
                 raise InvalidArgument(f"input '{name}' is None", _BAD)
-            if isinstance(value, np.ndarray) and value.dtype not in (port.dtype, port.carried):
+            if isinstance(value, np.ndarray) and not (
+                    value.dtype.kind in "UOS" if port.is_text else value.dtype in (port.dtype, port.carried)):
                 raise InvalidArgument(f"Unexpected input data type for '{name}'. Actual: ({type_name(value.dtype)}) , "
                                       f"expected: ({NodeArg(port).type})", _BAD)
             values[name] = value

@@ -1,5 +1,6 @@
 /* Numbers of features: scaled, normalised, filled in, picked, joined, encoded. */
 #include "onnx/ops/ml/ml.h"
+#include "onnx/words.h"
 
 #include <math.h>
 
@@ -133,15 +134,19 @@ void dtp_onnx_feature_vectorizer(cv_t *cv) {
 
 /* 1 in the place of the category, for each element; without `zeros`, another number fails the run. */
 void dtp_onnx_one_hot_encoder(cv_t *cv) {
-    int64_t n, texts;
+    int64_t n, ntexts;
     const int64_t *cats = dtp_cv_attr_ints(cv, "cats_int64s", &n);
     const bool zeros = dtp_cv_int(cv, "zeros", 1) != 0;
-    (void)dtp_cv_attr_texts(cv, "cats_strings", &texts);
-    if (n <= 0 || texts > 0)
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its categories are texts, or there are none");
+    const ProtobufCBinaryData *texts = dtp_cv_attr_texts(cv, "cats_strings", &ntexts);
+    if ((n > 0) == (ntexts > 0))
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its categories are not either texts or integers");
+    if (!cv->status && (ntexts > 0) != dtp_words_is(cv->in[0]))
+        dtp_cv_fail(cv, dnnl_tp_invalid_data_type, "its input has another type than its categories");
     if (cv->status) return;
     val_t *x = dtp_cv_unsqueeze(cv, dtp_cv_typed(cv, cv->in[0], dnnl_tp_s64), 0, 1);
-    val_t *here = dtp_cv_binary(cv, dnnl_tp_op_equal, x, dtp_cv_list(cv, n, cats));
+    val_t *all = ntexts > 0 ? dtp_ml_words(cv, ntexts, texts) : dtp_cv_list(cv, n, cats);
+    n = ntexts > 0 ? ntexts : n;
+    val_t *here = dtp_cv_binary(cv, dnnl_tp_op_equal, x, all);
     if (zeros) {
         dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_typed(dtp_cv_last(cv), here, dnnl_tp_f32));
         return;

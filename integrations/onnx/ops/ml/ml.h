@@ -33,6 +33,9 @@ ml_classes_t dtp_ml_classes(cv_t *cv, const char *ints);
 /* Sets result 0 of a classifier from numbers of classes. */
 void dtp_ml_set_label(cv_t *cv, const ml_classes_t *classes, val_t *best);
 
+/* The numbers of texts that are words (words.h), s64 {n}. */
+val_t *dtp_ml_words(cv_t *cv, int64_t n, const ProtobufCBinaryData *texts);
+
 /* A constant of f32 from an attribute: {n}, or {rows, n / rows}. */
 val_t *dtp_ml_floats(cv_t *cv, const char *name, int64_t rows, int64_t *n);
 static inline val_t *dtp_ml_number(cv_t *cv, double x) { return dtp_cv_scalar(cv, dnnl_tp_f32, x); }
