@@ -23,6 +23,7 @@ static void exec_free(dtp_object_t *obj) {
     for (int i = 0; i < e->nsteps && e->has_primitives; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release((void *)(uintptr_t)e->steps[i].work->prim[k]);
     dtp_free(e->obj.allocator, atomic_load(&e->extents));
+    for (int i = 0; i < e->nown; ++i) dtp_free(e->graph->store->obj.allocator, e->own[i]);
     dtp_arena_free(&e->arena);
     dtp_object_release(e->graph);
     dtp_object_release(e->engine);
@@ -38,8 +39,22 @@ static dnnl_tp_status_t find_read(dtp_lower_t *l) {
         for (int k = 0; k < ir->nfolded; ++k)
             ir->folded[k].is_read |=
                 atomic_load_explicit(&ir->folded[k].entry->data, memory_order_relaxed) == b->data;
+        for (int k = 0; k < ir->nown; ++k) ir->own[k].is_read |= ir->own[k].data == b->data;
     }
     return ir->lacks ? dnnl_tp_runtime_error : dnnl_tp_success;
+}
+
+/* Constants of this executable alone stay if steps read them. */
+static dnnl_tp_status_t keep_own(dtp_exec_t *e, dtp_ir_t *ir) {
+    if (!ir->nown) return dnnl_tp_success;
+    e->own = dtp_arena_alloc(&e->arena, sizeof *e->own * (size_t)ir->nown);
+    if (!e->own) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < ir->nown; ++i) {
+        if (!ir->own[i].is_read) continue;
+        e->own[e->nown++] = ir->own[i].data;
+        ir->own[i].data = NULL;
+    }
+    return dnnl_tp_success;
 }
 
 /* Constants that steps use, in memory of an engine that does not read the host's. */
@@ -165,6 +180,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     DTP_TRY(dtp_orderings_derive(&orderings, e, lower));
     DTP_TRY(dtp_pack_constants(lower));
     DTP_TRY(find_read(lower));
+    DTP_TRY(keep_own(e, ir));
     if (e->by_stream) {
         DTP_TRY(upload_constants(lower));
         place_heads(e);
@@ -253,6 +269,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
         for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->work->prim[k]);
     for (int i = 0; i < ir.nfolded; ++i)
         dtp_store_unpin(g->store, ir.folded[i].entry, status == dnnl_tp_success && ir.folded[i].is_read);
+    for (int i = 0; i < ir.nown; ++i) dtp_free(g->store->obj.allocator, ir.own[i].data);
     dtp_arena_free(&arena);
     if (e->by_stream) (void)dnnl_tp_engine_destroy(ir.host); /* with what it has in the cache of primitives */
     else dtp_object_release(ir.host);

@@ -243,6 +243,8 @@ struct dnnl_tp_executable {
     double ns;         /* estimate of a run on one thread */
     int64_t passes_ns; /* the same where runs may pass others: no closures, nothing repeated; else 0 */
 
+    void **own; /* allocations of constants that belong to no other executable */
+    int nown;
     bool may_share_memory, shares_memory; /* run objects may take, take blocks of the store */
     /* Free run objects with memory of their own, and without: tag << 32 | index + 1; 0 in the low half = none.
      */

@@ -288,12 +288,56 @@ static void test_session(void **state) {
     end(&c);
 }
 
+/* Parts of a table whose lengths come from the shape of an input lie in the table, and what is computed from them takes
+ * memory only where a run reads it: neither a copy of the table nor the links of a chain stay with an executable. */
+static void test_memory(void **state) {
+    (void)state;
+    enum { ROWS = 512, COLUMNS = 96, LINKS = 6 };
+    static float table[ROWS * COLUMNS], x[ROWS * COLUMNS], y[ROWS * COLUMNS];
+    const int64_t zero = 0, all_rows = ROWS, axis = 0;
+    test_allocator_t counted;
+    case_t c;
+    test_allocator_init(&counted);
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(0));
+    OK(dnnl_tp_set_allocator(&counted.iface));
+    begin(&c);
+    for (int i = 0; i < ROWS * COLUMNS; ++i) table[i] = (float)(i % 13 - 6);
+    dnnl_tp_value_t in = input(c.g, "x", dnnl_tp_f32, 2, (int64_t[]){OPEN, COLUMNS}), t, y2[2];
+    OK(dnnl_tp_graph_constant(c.g, &t, "table", dnnl_tp_f32, 2, (int64_t[DNNL_TP_MAX_NDIMS]){ROWS, COLUMNS},
+                              table, DNNL_TP_CONSTANT_BORROW, NULL, NULL));
+    dnnl_tp_value_t rows =
+        op2(c.g, dnnl_tp_op_gather, op2(c.g, dnnl_tp_op_shape_of, in, -1), numbers(c.g, 1, &zero));
+    dnnl_tp_value_t rest = op2(c.g, dnnl_tp_op_subtract, numbers(c.g, 1, &all_rows), rows),
+                    split[2] = {t, joined(c.g, rows, rest)};
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis};
+    OK(dnnl_tp_graph_op(c.g, dnnl_tp_op_split, "parts", 2, split, 1, &attr, 2, y2));
+    dnnl_tp_value_t link = y2[0];
+    for (int i = 0; i < LINKS; ++i) link = op2(c.g, dnnl_tp_op_add, link, y2[0]);
+    OK(dnnl_tp_graph_output(c.g, op2(c.g, dnnl_tp_op_add, op2(c.g, dnnl_tp_op_multiply, in, link), y2[0]),
+                            "y"));
+    dnnl_tp_executable_t e[3];
+    for (int k = 0; k < 3; ++k) {
+        const int64_t n = ROWS / 2 + 64 * k, bytes = n * COLUMNS * (int64_t)sizeof(float),
+                      before = atomic_load(&counted.live_bytes);
+        const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {n, COLUMNS}, .data_type = dnnl_tp_f32};
+        OK(dnnl_tp_executable_compile(&e[k], c.g, c.engine, 1, &shape, NULL));
+        assert_true(k == 0 || atomic_load(&counted.live_bytes) - before < 3 * bytes);
+        for (int i = 0; i < n * COLUMNS; ++i) x[i] = (float)(i % 5);
+        OK(test_run_graph(e[k], c.stream, 1, (void *[]){x}, 1, (void *[]){y}, NULL));
+        for (int i = 0; i < n * COLUMNS; ++i)
+            assert_true(y[i] == x[i] * table[i] * (float)(LINKS + 1) + table[i]);
+    }
+    for (int k = 0; k < 3; ++k) OK(dnnl_tp_executable_destroy(e[k]));
+    end(&c);
+    OK(dnnl_tp_set_allocator(NULL));
+    assert_int_equal(atomic_load(&counted.live_bytes), 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chain),
-                                       cmocka_unit_test(test_arithmetic),
-                                       cmocka_unit_test(test_as_output),
-                                       cmocka_unit_test(test_parts),
-                                       cmocka_unit_test(test_values_of_inputs),
-                                       cmocka_unit_test(test_session)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain),     cmocka_unit_test(test_arithmetic),
+        cmocka_unit_test(test_as_output), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_values_of_inputs),
+        cmocka_unit_test(test_session)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

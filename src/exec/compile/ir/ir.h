@@ -168,6 +168,12 @@ typedef struct dtp_ir {
         bool is_read;         /* by steps */
     } * folded;
     int nfolded, cap_folded;
+    /* Large folded constants of the executable alone: allocations. */
+    struct dtp_ir_own {
+        void *data;
+        bool is_read; /* by steps */
+    } * own;
+    int nown, cap_own;
     /* Constants that have lost their data are made again. */
     bool remakes;
     /* The compilation failed because it needs dropped data: it is repeated with remakes. */

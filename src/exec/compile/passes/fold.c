@@ -91,6 +91,9 @@ static dnnl_tp_status_t find_parts(dtp_ir_t *ir, int index, const void **data, b
     for (int i = 0; i < n->nin && *are_parts; ++i)
         for (int k = 0; k < ir->nfolded && n->in[i] >= 0; ++k)
             *are_parts &= ir->folded[k].entry->id != ir->values[n->in[i]].cid;
+    for (int i = 0; i < n->nin && *are_parts; ++i)
+        for (int k = 0; k < ir->nown && n->in[i] >= 0; ++k)
+            *are_parts &= ir->own[k].data != ir->values[n->in[i]].data;
     return *are_parts ? dtp_constant_parts(ir, index, data, are_parts) : dnnl_tp_success;
 }
 
@@ -146,19 +149,34 @@ static void set_constant(dtp_ir_t *ir, int v, const void *data, int64_t cid) {
     ir->values[v].node = -1;
 }
 
+/* Memory for a constant of the executable alone; large ones are allocations, which go as soon as nothing reads them. */
+static dnnl_tp_status_t own_data(dtp_ir_t *ir, size_t bytes, void **data) {
+    if (bytes < LARGE_BYTES) {
+        *data = dtp_arena_alloc(ir->info_arena, bytes + 1);
+        return *data ? dnnl_tp_success : dnnl_tp_out_of_memory;
+    }
+    DTP_TRY(dtp_arena_grow(ir->arena, (void **)&ir->own, &ir->cap_own, ir->nown + 1, sizeof *ir->own));
+    if (!(*data = dtp_store_alloc(ir->graph->store, bytes))) return dnnl_tp_out_of_memory;
+    ir->own[ir->nown++] = (struct dtp_ir_own){*data, false};
+    return dnnl_tp_success;
+}
+
 /* Some input belongs to the executable, so the results do, too. */
 static dnnl_tp_status_t fold_own(dtp_ir_t *ir, int index) {
     const dtp_ir_node_t *n = &ir->nodes[index];
     void *data[DTP_GRAPH_MAX_ARGS];
+    const void *parts[DTP_GRAPH_MAX_ARGS];
     size_t bytes[DTP_GRAPH_MAX_ARGS];
+    bool are_parts;
     if (!has_inputs(ir, n)) return dnnl_tp_runtime_error;
-    for (int i = 0; i < n->nout; ++i) {
+    DTP_TRY(find_parts(ir, index, parts, &are_parts));
+    for (int i = 0; i < n->nout && !are_parts; ++i) {
         bytes[i] = dtp_info_bytes(ir->values[n->out[i]].info);
-        data[i] = dtp_arena_alloc(ir->info_arena, bytes[i] + 1);
-        if (!data[i]) return dnnl_tp_out_of_memory;
+        DTP_TRY(own_data(ir, bytes[i], &data[i]));
     }
-    DTP_TRY(dtp_lower_constant(ir, index, bytes, data));
-    for (int i = 0; i < n->nout; ++i) set_constant(ir, n->out[i], data[i], DTP_CID_OWN);
+    if (!are_parts) DTP_TRY(dtp_lower_constant(ir, index, bytes, data));
+    for (int i = 0; i < n->nout; ++i)
+        set_constant(ir, n->out[i], are_parts ? parts[i] : data[i], DTP_CID_OWN);
     return dnnl_tp_success;
 }
 
@@ -181,20 +199,29 @@ static dnnl_tp_status_t fold_shared(dtp_ir_t *ir, int index) {
     return dnnl_tp_success;
 }
 
-/* The node has read its inputs: what nobody else reads loses its data now, so that a chain takes the memory of its largest
+/* Frees the data of a folded constant that nothing will read. */
+static void drop_data(dtp_ir_t *ir, dtp_ir_value_t *v) {
+    for (int i = 0; i < ir->nfolded; ++i) {
+        if (ir->folded[i].entry->id != v->cid) continue;
+        dtp_store_unpin(ir->graph->store, ir->folded[i].entry, false);
+        ir->folded[i] = ir->folded[--ir->nfolded];
+        v->data = NULL;
+        return;
+    }
+    for (int i = 0; i < ir->nown && v->cid == DTP_CID_OWN; ++i) {
+        if (ir->own[i].data != v->data) continue;
+        dtp_free(ir->graph->store->obj.allocator, ir->own[i].data);
+        ir->own[i] = ir->own[--ir->nown];
+        v->data = NULL;
+        return;
+    }
+}
+
+/* The node has read its inputs: what nothing else reads loses its data now, so that a chain takes the memory of its largest
  * link. */
 static void let_go(dtp_ir_t *ir, const dtp_ir_node_t *n) {
-    for (int k = 0; k < n->nin; ++k) {
-        dtp_ir_value_t *v = n->in[k] >= 0 ? &ir->values[n->in[k]] : NULL;
-        if (!v || --v->uses > 0) continue;
-        for (int i = 0; i < ir->nfolded; ++i) {
-            if (ir->folded[i].entry->id != v->cid) continue;
-            dtp_store_unpin(ir->graph->store, ir->folded[i].entry, false);
-            ir->folded[i] = ir->folded[--ir->nfolded];
-            v->data = NULL;
-            break;
-        }
-    }
+    for (int k = 0; k < n->nin; ++k)
+        if (n->in[k] >= 0 && --ir->values[n->in[k]].uses == 0) drop_data(ir, &ir->values[n->in[k]]);
 }
 
 dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir) {
