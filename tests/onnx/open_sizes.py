@@ -10,6 +10,7 @@ try:
     import onnx
     from onnx import TensorProto as T, helper as h, numpy_helper
     import onnxruntime
+    import languages
 except ImportError as missing:
     print(f"SKIPPED: {missing}; scripts/get_peers brings it")
     sys.exit(0)
@@ -25,25 +26,33 @@ ncases = 0
 
 def case(name, nodes, inputs, inits=(), opset=17):
     """inputs: name, declared shape, array; the output is y. One data set for each array of a list."""
-    global ncases
     arrays = [[a] if isinstance(a, np.ndarray) else a for _, _, a in inputs]
     infos = [h.make_tensor_value_info(k, TYPES[a[0].dtype], s) for (k, s, _), a in zip(inputs, arrays)]
     graph = h.make_graph(nodes, name, infos, [h.make_tensor_value_info("y", T.FLOAT, None)],
                          [numpy_helper.from_array(np.asarray(a), k) for k, a in inits])
     model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=9)
+    save(name, model, [{k: a[i % len(a)] for (k, _, _), a in zip(inputs, arrays)} for i in range(max(map(len, arrays)))])
+
+
+def save(name, model, feeds, graphs=0):
+    """A test folder; graphs: as many may be imported for all data sets, 0: any number."""
+    global ncases
     folder = os.path.join(work, name)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    for number in range(max(map(len, arrays))):
+    for number, feed in enumerate(feeds):
         place = os.path.join(folder, f"test_data_set_{number}")
         os.makedirs(place)
-        fed = [a[number % len(a)] for a in arrays]
-        want = session.run(None, {k: a for (k, _, _), a in zip(inputs, fed)})
+        fed = [feed[i.name] for i in model.graph.input]
+        want = session.run(None, feed)
         for prefix, tensors in (("input", fed), ("output", want)):
             for i, array in enumerate(tensors):
                 with open(os.path.join(place, f"{prefix}_{i}.pb"), "wb") as f:
                     f.write(numpy_helper.from_array(np.array(array, order="C")).SerializeToString())
         ncases += 1
     onnx.save(model, os.path.join(folder, "model.onnx"))
+    if graphs:
+        with open(os.path.join(folder, "graphs"), "w") as f:
+            f.write(f"{graphs}\n")
 
 
 rng = np.random.default_rng(0)
@@ -168,5 +177,23 @@ case("pooled", [n("GlobalAveragePool", ["x"], ["g"]), n("Sub", ["x", "g"], ["d"]
 case("enlarged", [n("Shape", ["x"], ["a"]), n("Slice", ["a", "two", "far"], ["hw"]), n("Mul", ["hw", "two"], ["hw2"]),
                   n("Slice", ["a", "z", "two"], ["nc"]), n("Concat", ["nc", "hw2"], ["s"], axis=0),
                   n("Resize", ["x", "", "", "s"], ["y"], mode="linear")], pictures, lists + [("two", [2]), ("far", [2**40])])
+
+# One graph for all lengths; in a decoder one for the prompt and one for all tokens behind it.
+def bert_feed(batch, tokens):
+    mask = (rng.random((batch, tokens)) < .8).astype(np.int64)
+    mask[:, 0] = 1
+    return {"ids": rng.integers(0, languages.WORDS, (batch, tokens)), "mask": mask}
+
+
+def gpt_feed(past, new):
+    feed = {"ids": rng.integers(0, languages.WORDS, (2, new))}
+    for name in ("k0", "v0", "k1", "v1"):
+        feed[name] = x((2, languages.HEADS, past, languages.EACH))[0]
+    return feed
+
+
+save("bert", languages.bert(), [bert_feed(2 + i % 3, 2 + 4 * i) for i in range(16)], 1)
+save("bert_of_one", languages.bert(), [bert_feed(1, 3 + 5 * i) for i in range(12)] + [bert_feed(3, 1), bert_feed(2, 7)], 3)
+save("gpt", languages.gpt(), [gpt_feed(0, 5)] + [gpt_feed(5 + 4 * i, 1) for i in range(15)], 2)
 
 sys.exit(subprocess.run([program, work, f"={ncases}"]).returncode)
