@@ -128,7 +128,7 @@ if(DNNL_TP_WITH_CUDA_KERNELS)
       far/test_streams far/test_memory far/test_times far/test_graphs far/test_graph_failures far/test_kinds far/test_fusion
       exec/run/test_regions exec/run/test_random_programs exec/ops/test_rows exec/ops/test_exact_types exec/ops/test_pointwise
       exec/ops/test_split exec/ops/test_exact_reductions exec/ops/test_exact_products exec/ops/test_indexed
-      exec/ops/test_cumsum exec/ops/test_top_k exec/ops/test_tree_ensemble exec/ops/test_interpolate exec/compile/test_dim_order exec/compile/test_convnet exec/compile/test_pads exec/ops/test_images)
+      exec/ops/test_cumsum exec/ops/test_top_k exec/ops/test_tree_ensemble exec/ops/test_interpolate exec/compile/test_dim_order exec/compile/test_convnet exec/compile/test_pads exec/ops/test_images exec/ops/test_recurrent)
     string(REGEX REPLACE "^.*/test_" "exec_" name ${source})
     add_executable(test_gpu_${name} ${CMAKE_CURRENT_SOURCE_DIR}/${source}.c $<TARGET_OBJECTS:dnnl_tp_far_on_fake>)
     target_link_libraries(test_gpu_${name} PRIVATE dnnl_tp_test_support dnnl_tp_fake_cuda dnnl_tp_build_flags Threads::Threads)
