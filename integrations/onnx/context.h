@@ -52,6 +52,7 @@ typedef struct {
     /* Freed when the graph is complete. */
     dtp_import_memory_t memory;
     int64_t nodes_left;
+    bool for_cpu; /* engines of the CPU will run the graph */
     /* For the constants that operators make. */
     size_t bytes_left;
     /* Engine and stream of fold.c; NULL until they are needed. */

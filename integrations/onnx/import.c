@@ -447,6 +447,7 @@ dnnl_tp_status_t dtp_onnx_part_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model
                    .sizes = sizes,
                    .nodes_left = o->max_nodes ? o->max_nodes : NODES,
                    .bytes_left = o->max_bytes ? o->max_bytes : bytes};
+    im.for_cpu = !o->kind || o->kind == dnnl_tp_cpu;
     DTP_ONNX_TRY(dnnl_tp_graph_create(&im.root, o->kind ? o->kind : dnnl_tp_cpu));
     im.graph = im.root;
     dtp_import_memory_init(&im.memory);

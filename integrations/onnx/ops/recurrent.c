@@ -1,13 +1,13 @@
 /* RNN, GRU and LSTM: unrolled where the sequence has few steps. More steps, and as many as a run tells, are an operator of
- * their own if the cell is a usual one, else a While of the graph. Everything that does not depend on the step before is one
- * product for all steps. */
+ * their own if the cell is a usual one and the CPU runs it, else a While of the graph. Everything that does not depend on the
+ * step before is one product for all steps. */
 #include "onnx/ops/ops.h"
 #include "onnx/ops/repeat.h"
 
 #include <strings.h>
 
 enum { X, W, R, B, LENGTHS, INITIAL_H, INITIAL_C, PEEPHOLES };
-enum { MAX_STEPS = 64, MAX_GATES = 4, FUNCTIONS = 3 };
+enum { MAX_STEPS = 64, FEW_STEPS = 16 /* no operator is faster */, MAX_GATES = 4, FUNCTIONS = 3 };
 typedef enum { RNN, GRU, LSTM } cell_kind_t;
 static const int gates_of[] = {[RNN] = 1, [GRU] = 3, [LSTM] = 4};
 
@@ -16,6 +16,7 @@ typedef struct {
     int64_t steps, batch, hidden; /* CV_RUNTIME: not known */
     float clip;                   /* 0: none */
     bool clips;
+    bool is_operator;                   /* an operator that computes all steps */
     bool loops;                         /* a While of the graph */
     bool is_linear;                     /* GRU: the reset gate stands behind the product */
     bool couples;                       /* LSTM: the forget gate is 1 - the input gate */
@@ -209,13 +210,16 @@ static val_t *as_while(cv_t *cv, const cell_t *c, int d, bool is_backward, val_t
 }
 
 /* The cells that have an operator: no peepholes, no lengths, the usual functions. */
-static bool is_usual(const cell_t *c, int d) {
+static bool is_usual(const cv_t *cv, const cell_t *c, int directions) {
     static const char *const usual[][FUNCTIONS] = {
         [GRU] = {"Sigmoid", "Tanh"}, [LSTM] = {"Sigmoid", "Tanh", "Tanh"}};
-    if (c->kind == RNN || c->type != dnnl_tp_f32 || c->clips || c->couples || c->lengths || c->peephole[0])
+    if (c->kind == RNN || c->type != dnnl_tp_f32 || c->clips || c->couples || dtp_cv_given(cv, LENGTHS) ||
+        (c->kind == LSTM && dtp_cv_given(cv, PEEPHOLES)))
         return false;
-    for (int i = 0; i < FUNCTIONS && usual[c->kind][i]; ++i)
-        if (strcasecmp(c->function[d][i], usual[c->kind][i])) return false;
+    for (int i = 0; i < directions * FUNCTIONS; ++i) {
+        const char *name = usual[c->kind][i % FUNCTIONS];
+        if (name && strcasecmp(c->function[i / FUNCTIONS][i % FUNCTIONS], name)) return false;
+    }
     return true;
 }
 
@@ -280,8 +284,7 @@ static val_t *sequence(cv_t *cv, cell_t *c, int index, bool is_backward, bool is
         c->inner_bias = c->r_bias ? gate(cv, c, c->r_bias, H) : NULL;
     }
     if (cv->status) return NULL;
-    const bool is_operator = c->loops && is_usual(c, index);
-    val_t *inner = is_operator ? merge_biases(cv, c, &bias) : NULL;
+    val_t *inner = c->is_operator ? merge_biases(cv, c, &bias) : NULL;
     if (cv->status) return NULL;
     val_t *xw = plus(cv, dtp_cv_matmul(cv, x, w, true), bias);
     if (c->batch != CV_RUNTIME) c->zeros = dtp_cv_fill(cv, c->type, 2, state, 0);
@@ -291,7 +294,7 @@ static val_t *sequence(cv_t *cv, cell_t *c, int index, bool is_backward, bool is
     *h = initial(cv, c, INITIAL_H, index, is_batch_first);
     *memory = c->kind == LSTM ? initial(cv, c, INITIAL_C, index, is_batch_first) : NULL;
     if (cv->status) return NULL;
-    if (is_operator) return as_operator(cv, c, is_backward, xw, inner, h, memory);
+    if (c->is_operator) return as_operator(cv, c, is_backward, xw, inner, h, memory);
     return (c->loops ? as_while : unroll)(cv, c, index, is_backward, xw, h, memory);
 }
 
@@ -324,7 +327,8 @@ void dtp_onnx_recurrent(cv_t *cv) {
     if (cv->status) return;
     c.steps = x->info.dims[0];
     c.loops = c.steps == CV_RUNTIME || c.steps > MAX_STEPS;
-    c.batch = c.loops ? x->info.dims[1] : dtp_cv_dim(cv, x, 1);
+    c.is_operator = (c.loops || c.steps > FEW_STEPS) && cv->im->for_cpu && is_usual(cv, &c, directions);
+    c.batch = c.loops || c.is_operator ? x->info.dims[1] : dtp_cv_dim(cv, x, 1);
     if (!cv->status &&
         (c.hidden < 1 || r->info.dims[1] != gates_of[c.kind] * c.hidden || r->info.dims[0] != directions))
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its steps, directions or sizes do not fit");
