@@ -582,7 +582,8 @@ val_t *dtp_cv_filled(cv_t *cv, const val_t *value, int ndims, const dtp_size_t *
     int64_t room = LEAST, dims[DNNL_TP_MAX_NDIMS];
     void *to;
     const dtp_size_t all = product_of(cv, ndims, sizes);
-    if (all < 0) dtp_cv_too_complex(cv);
+    const int64_t most = (int64_t)1 << 40;
+    if (all < 0 || dtp_size_hint(s, all) > most) dtp_cv_too_complex(cv);
     if (cv->status) return NULL;
     bool open = false;
     for (int d = 0; d < ndims; ++d) {

@@ -200,7 +200,7 @@ bool dtp_elems_arithmetic(cv_t *cv) {
     for (int i = 0; i < cv->nin; ++i)
         if (!(in[i] = dtp_elems_of(cv, cv->in[i], &n))) return false;
     val_t *y = convert_with(cv, true);
-    if (cv->status || !y->data || dtp_val_elems(y) > MOST_ELEMS) return cv->status;
+    if (cv->status || !y || !y->data || dtp_val_elems(y) > MOST_ELEMS) return cv->status;
     n = dtp_val_elems(y);
     dtp_size_t *elems = dtp_cv_alloc(cv, (size_t)n * sizeof *elems);
     bool fits = elems != NULL;

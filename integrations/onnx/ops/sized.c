@@ -244,6 +244,7 @@ static bool constant_of_shape(cv_t *cv) {
 static bool range(cv_t *cv) {
     enum { START, LIMIT, DELTA, INPUTS };
     enum { LEAST = 1024 };
+    const int64_t most = (int64_t)1 << 40;
     dtp_sizes_t *s = cv->im->sizes;
     dtp_size_t at[INPUTS];
     int64_t n;
@@ -257,7 +258,7 @@ static bool range(cv_t *cv) {
     if (!dtp_cv_size_is(cv, at[START], DTP_SIZE_AT_MOST, at[LIMIT])) return cv->status;
     dtp_size_t count = dtp_size_subtract(s, at[LIMIT], at[START]);
     if (by > 1) count = dtp_size_divide(s, dtp_size_add(s, count, number(cv, by - 1)), at[DELTA]);
-    if (count < 0) return false;
+    if (count < 0 || hint(cv, count) > most) return false;
     int64_t room = LEAST;
     while (room < hint(cv, count)) room *= 2;
     const bool is_fixed = is_number(cv, at[START]);
@@ -503,9 +504,10 @@ bool dtp_cv_sized(cv_t *cv) {
         sizes |= cv->in[i] && cv->in[i]->sizes;
     }
     if (!cv->im->sizes || (!elems && !sizes)) return false;
-    for (size_t i = 0; elems && i < sizeof of_elems / sizeof *of_elems; ++i)
+    const bool has_result = cv->nout > 0; /* what follows looks at it */
+    for (size_t i = 0; has_result && elems && i < sizeof of_elems / sizeof *of_elems; ++i)
         if (of_elems[i].convert == cv->row->convert && (of_elems[i].sized(cv) || cv->status)) return true;
-    for (size_t i = 0; i < sizeof of_sizes / sizeof *of_sizes; ++i)
+    for (size_t i = 0; has_result && i < sizeof of_sizes / sizeof *of_sizes; ++i)
         if (of_sizes[i].convert == cv->row->convert && (of_sizes[i].sized(cv) || cv->status)) return true;
     if (cv->im->sizes->lacks_memory) dtp_cv_too_complex(cv);
     for (int i = 0; i < cv->nin; ++i) {
