@@ -599,3 +599,22 @@ val_t *dtp_cv_filled(cv_t *cv, const val_t *value, int ndims, const dtp_size_t *
     if (!open || !x) return x;
     return dtp_cv_resized(cv, dtp_cv_cut(cv, x, 0, dtp_size_number(s, 0), all), ndims, sizes);
 }
+
+val_t *dtp_cv_places(cv_t *cv, dnnl_tp_data_type_t type, int64_t begin, int64_t step, dtp_size_t size) {
+    enum { LEAST = 1024 };
+    const int64_t most = (int64_t)1 << 40;
+    const dtp_sizes_t *s = cv->im->sizes;
+    int64_t room = LEAST;
+    void *p;
+    if (size < 0 || dtp_size_hint(s, size) > most) dtp_cv_too_complex(cv);
+    if (cv->status) return NULL;
+    if (dtp_size_is_number(s, size)) room = dtp_size_hint(s, size);
+    while (room < dtp_size_hint(s, size)) room *= 2;
+    val_t *x = dtp_cv_room(cv, type, 1, &room, &p);
+    for (int64_t i = 0; x && i < room; ++i) {
+        const int64_t v = (int64_t)((uint64_t)begin + (uint64_t)i * (uint64_t)step);
+        if (type == dnnl_tp_s64) ((int64_t *)p)[i] = v;
+        else ((int32_t *)p)[i] = (int32_t)v;
+    }
+    return x ? dtp_cv_cut(cv, x, 0, dtp_size_number(cv->im->sizes, 0), size) : NULL;
+}

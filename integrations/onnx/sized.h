@@ -34,6 +34,8 @@ dnnl_tp_value_t dtp_cv_elems_value(cv_t *cv, const val_t *x);
 val_t *dtp_cv_resized(cv_t *cv, val_t *x, int ndims, const dtp_size_t *sizes);
 /* Elements begin..begin+size-1 of an axis, which must be there: proven, or by a guard. */
 val_t *dtp_cv_cut(cv_t *cv, val_t *x, int axis, dtp_size_t begin, dtp_size_t size);
+/* begin, begin + step, ...: {size} of s64 or s32. */
+val_t *dtp_cv_places(cv_t *cv, dnnl_tp_data_type_t type, int64_t begin, int64_t step, dtp_size_t size);
 /* A tensor full of a value, which is one element of known data. */
 val_t *dtp_cv_filled(cv_t *cv, const val_t *value, int ndims, const dtp_size_t *sizes);
 

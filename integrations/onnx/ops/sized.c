@@ -243,8 +243,6 @@ static bool constant_of_shape(cv_t *cv) {
 
 static bool range(cv_t *cv) {
     enum { START, LIMIT, DELTA, INPUTS };
-    enum { LEAST = 1024 };
-    const int64_t most = (int64_t)1 << 40;
     dtp_sizes_t *s = cv->im->sizes;
     dtp_size_t at[INPUTS];
     int64_t n;
@@ -258,20 +256,11 @@ static bool range(cv_t *cv) {
     if (!dtp_cv_size_is(cv, at[START], DTP_SIZE_AT_MOST, at[LIMIT])) return cv->status;
     dtp_size_t count = dtp_size_subtract(s, at[LIMIT], at[START]);
     if (by > 1) count = dtp_size_divide(s, dtp_size_add(s, count, number(cv, by - 1)), at[DELTA]);
-    if (count < 0 || hint(cv, count) > most) return false;
-    int64_t room = LEAST;
-    while (room < hint(cv, count)) room *= 2;
+    if (count < 0) return false;
     const bool is_fixed = is_number(cv, at[START]);
-    const int64_t from = is_fixed ? hint(cv, at[START]) : 0;
     const dnnl_tp_data_type_t type = cv->in[START]->info.data_type;
-    void *p;
-    val_t *x = dtp_cv_room(cv, type, 1, &room, &p);
-    for (int64_t i = 0; x && i < room; ++i) {
-        const int64_t v = (int64_t)((uint64_t)from + (uint64_t)i * (uint64_t)by);
-        if (type == dnnl_tp_s64) ((int64_t *)p)[i] = v;
-        else ((int32_t *)p)[i] = (int32_t)v;
-    }
-    x = dtp_cv_cut(is_fixed ? dtp_cv_last(cv) : cv, x, 0, number(cv, 0), count);
+    val_t *x =
+        dtp_cv_places(is_fixed ? dtp_cv_last(cv) : cv, type, is_fixed ? hint(cv, at[START]) : 0, by, count);
     if (!is_fixed && !cv->status)
         x = dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, x,
                           dtp_cv_typed(cv, dtp_cv_size_list(cv, 1, &at[START]), type));
@@ -453,6 +442,15 @@ static convert_t *const plain[] = {dtp_onnx_unary,
                                    dtp_onnx_ms_quick_gelu,
                                    dtp_onnx_ms_bias_add,
                                    dtp_onnx_ms_skip_norm,
+                                   dtp_onnx_ms_embed,
+                                   dtp_onnx_ms_matmul,
+                                   dtp_onnx_ms_gemm,
+                                   dtp_onnx_ms_bias_split_gelu,
+                                   dtp_onnx_ms_attention,
+                                   dtp_onnx_ms_multi_head_attention,
+                                   dtp_onnx_ms_rotary_embedding,
+                                   dtp_onnx_attention,
+                                   dtp_onnx_rotary_embedding,
                                    dtp_onnx_gather,
                                    dtp_onnx_gather_elements,
                                    dtp_onnx_arg,

@@ -2,6 +2,7 @@
  * keys and a cache. */
 #include "onnx/ops/attend.h"
 #include "onnx/ops/ops.h"
+#include "onnx/sized.h"
 
 #include <math.h>
 
@@ -113,6 +114,25 @@ static val_t *masked(cv_t *cv, const mask_t *m, val_t *x) {
     return filtered(cv, m, cv->status ? NULL : dtp_cv_reshape(cv, seen, RANK, to));
 }
 
+/* The same of sizes that are open, {B, 1, 1, T}: of a mask {B} or {B, T} that has them. NULL: of others. */
+static val_t *masked_open(cv_t *cv, const dtp_attend_t *a, const mask_t *m, val_t *x) {
+    enum { ENDS = 1, KEYS_ONLY = 2, AFTER = 3 };
+    const int nd = x->info.ndims;
+    if (!cv->im->sizes || nd < ENDS || nd > KEYS_ONLY || (!x->sizes && !a->k->sizes)) return NULL;
+    const dtp_size_t batch = dtp_cv_size(cv, a->q, BATCH), keys = dtp_cv_size(cv, a->k, ROWS);
+    if (!dtp_cv_size_is(cv, dtp_cv_size(cv, x, 0), DTP_SIZE_EQUAL, batch) ||
+        (nd == KEYS_ONLY && !dtp_cv_size_is(cv, dtp_cv_size(cv, x, 1), DTP_SIZE_EQUAL, keys)))
+        return NULL;
+    if (nd == ENDS) {
+        x = dtp_cv_unsqueeze(cv, dtp_cv_typed(cv, x, dnnl_tp_s64), 0, AFTER);
+        return filtered(cv, m,
+                        dtp_cv_binary(cv, dnnl_tp_op_less, dtp_cv_places(cv, dnnl_tp_s64, 0, 1, keys), x));
+    }
+    const dtp_size_t one = dtp_size_number(cv->im->sizes, 1), to[RANK] = {batch, one, one, keys};
+    x = dtp_cv_binary(cv, dnnl_tp_op_greater, x, dtp_cv_scalar(cv, x->info.data_type, 0));
+    return filtered(cv, m, cv->status ? NULL : dtp_cv_resized(cv, x, RANK, to));
+}
+
 /* Attention of heads behind each other with the masks that two operators have in common. past: of
  * keys and values, or NULL. */
 static val_t *attend(cv_t *cv, dtp_attend_t *a, val_t *const past[2], val_t *mask, val_t *extra) {
@@ -126,7 +146,8 @@ static val_t *attend(cv_t *cv, dtp_attend_t *a, val_t *const past[2], val_t *mas
     }
     if (cv->status) return NULL;
     m.type = a->q->info.data_type;
-    if (mask || is_causal) {
+    if (mask && !is_causal) a->bias = masked_open(cv, a, &m, mask);
+    if (!a->bias && (mask || is_causal)) {
         m.batch = dtp_cv_dim(cv, a->q, BATCH);
         m.rows = dtp_cv_dim(cv, a->q, ROWS);
         m.keys = dtp_cv_dim(cv, a->k, ROWS);

@@ -1,5 +1,6 @@
 /* com.microsoft: normalisations with the sums before them, embeddings, activations with a bias. */
 #include "onnx/ops/ops.h"
+#include "onnx/sized.h"
 
 /* ---- Sum and normalisation ------------------------------------------------------------------- */
 
@@ -39,14 +40,15 @@ void dtp_onnx_ms_embed(cv_t *cv) {
     if (cv->status) return;
     val_t *sum = dtp_cv_take(cv, cv->in[WORD_ROWS], 0, words);
     sum = dtp_cv_plus(cv, sum,
-                      dtp_cv_input(cv, PLACES)
-                          ? dtp_cv_take(cv, cv->in[PLACE_ROWS], 0, cv->in[PLACES])
-                          : dtp_cv_part(cv, cv->in[PLACE_ROWS], 0, 0, dtp_cv_dim(cv, words, 1)));
+                      dtp_cv_input(cv, PLACES) ? dtp_cv_take(cv, cv->in[PLACE_ROWS], 0, cv->in[PLACES])
+                      : words->sizes           ? dtp_cv_cut(cv, cv->in[PLACE_ROWS], 0,
+                                                            dtp_size_number(cv->im->sizes, 0), words->sizes[1])
+                                     : dtp_cv_part(cv, cv->in[PLACE_ROWS], 0, 0, dtp_cv_dim(cv, words, 1)));
     if (segments) sum = dtp_cv_plus(cv, sum, dtp_cv_take(cv, rows, 0, segments));
     if (cv->status) return;
     enum { INDEX = 1, UNNORMALISED };
     if (dtp_cv_wanted(cv, INDEX)) { /* how many words a row has */
-        const int64_t axis = 1, batch = dtp_cv_dim(cv, words, 0);
+        const int64_t axis = 1, batch = dtp_cv_input(cv, MASK) ? 0 : dtp_cv_dim(cv, words, 0);
         val_t *one = dtp_cv_scalar(cv, dnnl_tp_s32, 1), *mask = dtp_cv_input(cv, MASK);
         if (mask) mask = dtp_cv_typed(cv, dtp_cv_binary(cv, dnnl_tp_op_equal, mask, one), dnnl_tp_s32);
         dtp_cv_set(cv, INDEX,
