@@ -56,6 +56,13 @@ typedef struct {
     float scale; /* NaN: 1 / sqrt(features of a head) */
 } dtp_attention_attrs_t;
 
+typedef struct {
+    dtp_op_attrs_t base;
+    int64_t heads, window;
+    float scale, softcap; /* scale: as of attention */
+    bool is_causal, interleaved;
+} dtp_cached_attrs_t;
+
 /* Converts elements to another type: a node that only passes make (elements/convert.c). */
 typedef struct {
     dtp_op_attrs_t base;

@@ -12,6 +12,7 @@
 #include "support/upload.h"
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
+#include "common/problems/graph/cached_attention.h"
 #include "common/problems/graph/pointwise.h"
 #include "common/problems/graph/tree_ensemble.h"
 #include "exec/ops/ops.h"
@@ -133,7 +134,13 @@ static bool is_table(const dtp_op_row_t *row, int input) {
     return row->cls == &dtp_class_tree_ensemble && input != DTP_TREES_SRC;
 }
 
+/* Attention over a cache {1, 1, rows, cols}, of which two places are taken; the rows are {1, rows, cols}. */
+static const int32_t lengths[1] = {2};
+static bool is_cached(const dtp_op_row_t *row) { return row->cls == &dtp_class_cached_attention; }
+static bool is_lengths(const dtp_op_row_t *row, int input) { return is_cached(row) && input == DTP_CACHED_LENGTHS; }
+
 static const void *data_of(const dtp_op_row_t *row, int input) {
+    if (is_lengths(row, input)) return lengths;
     if (is_table(row, input)) return tables[input].data;
     if (is_truth(row, input)) return truths[input];
     if (is_integral(row) && input == 0) return wholes;
@@ -165,6 +172,11 @@ static int dims_of(const dtp_op_row_t *row, int input, dnnl_tp_dims_t dims) {
         dims[2] = input ? rows : cols;
         return 3;
     }
+    if (is_cached(row)) {
+        dims[input < DTP_CACHED_PAST_K ? 1 : 2] = rows;
+        dims[input < DTP_CACHED_PAST_K ? 2 : 3] = cols;
+        return input < DTP_CACHED_PAST_K ? 3 : is_lengths(row, input) ? 1 : 4;
+    }
     if (!is_image) {
         dims[0] = is_row && !is_list ? cols : rows;
         dims[1] = is_ids(row, input) && is_coordinates(row) ? 1 : cols;
@@ -186,7 +198,8 @@ static void add_inputs(dnnl_tp_graph_t g, const sample_t *s, bool constants, dnn
                                             DNNL_TP_CONSTANT_COPY, NULL, NULL));
             continue;
         }
-        const dnnl_tp_data_type_t dt = is_table(s->row, i)                        ? tables[i].type
+        const dnnl_tp_data_type_t dt = is_lengths(s->row, i)                      ? dnnl_tp_s32
+                                       : is_table(s->row, i)                        ? tables[i].type
                                        : is_ids(s->row, i) || is_integral(s->row) ? dnnl_tp_s32
                                        : is_truth(s->row, i)                      ? dnnl_tp_boolean
                                                                                   : dnnl_tp_f32;
