@@ -1,6 +1,7 @@
 /* Operators and constants of the graph, see build.h. */
 #include "onnx/build.h"
 #include "onnx/fold.h"
+#include "onnx/growing.h"
 #include "onnx/sized.h"
 
 #include <stdio.h>
@@ -11,6 +12,10 @@ enum { NAME = 256 };
 dnnl_tp_value_t dtp_cv_value(cv_t *cv, val_t *x) {
     if (cv->status || !x) return -1;
     if (x->v >= 0) return x->v;
+    if (x->rows) {
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "it reads a growing cache, which only attention can");
+        return -1;
+    }
     if (x->elems) {
         x->v = dtp_cv_elems_value(cv, x);
     } else if (x->is_borrowed) {
@@ -23,6 +28,7 @@ dnnl_tp_value_t dtp_cv_value(cv_t *cv, val_t *x) {
         dtp_cv_pass_on(cv, dnnl_tp_graph_constant(cv->im->root, &x->v, NULL, x->info.data_type, x->info.ndims,
                                                   x->info.dims, x->data, DNNL_TP_CONSTANT_COPY, NULL, NULL));
     }
+    dtp_growing_constant(cv, x);
     return x->v;
 }
 
@@ -66,6 +72,7 @@ void dtp_cv_ops(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const 
         out[i] = made(cv, out_values[i]);
     }
     dtp_cv_size_results(cv, kind, nin, in, nattr, attr, nout, out);
+    dtp_growing_op(cv, kind, nin, in, nattr, attr, nout, out);
 }
 
 val_t *dtp_cv_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr) {

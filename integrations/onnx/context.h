@@ -9,7 +9,7 @@
 #include "onnx/sizes.h"
 
 /* A tensor during the import: a value of the graph, known data, or both. */
-typedef struct {
+typedef struct val {
     /* Number in the graph; -1: not in it yet. */
     dnnl_tp_value_t v;
     dnnl_tp_tensor_info_t info;
@@ -26,6 +26,9 @@ typedef struct {
     /* If the import has a table of sizes (sized.h): the sizes, and the known elements, that depend on
      * open sizes; info.dims and data are their hints. NULL: they are what info and data say. */
     const dtp_size_t *sizes, *elems;
+    /* Of an import for a state (growing.h): it is the past of a cache; the rows by which a cache has grown. */
+    bool is_past;
+    struct val *rows;
 } val_t;
 
 /* The names that nodes can read: those of a graph, or of an inlined function. */

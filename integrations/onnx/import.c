@@ -5,6 +5,7 @@
 #include "onnx/build.h"
 #include "onnx/check.h"
 #include "onnx/fold.h"
+#include "onnx/growing.h"
 #include "onnx/part.h"
 #include "onnx/sized.h"
 #include "onnx/words.h"
@@ -343,6 +344,7 @@ static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto
     DTP_ONNX_TRY(dtp_onnx_port(value, &port));
     val_t *v = dtp_onnx_find(s, port.name);
     if (!v) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the output '%s' is made by no node", port.name);
+    if (v->rows) v = v->rows; /* a state has the others */
     if (v->stored == dtp_words_read)
         return dtp_onnx_fail(
             dnnl_tp_unimplemented,
@@ -413,6 +415,7 @@ static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) 
         DTP_ONNX_TRY(define(&inputs, text(g->input[i]->name), &dtp_onnx_absent));
         DTP_ONNX_TRY(input(im, &scope, (int)i, o));
     }
+    DTP_ONNX_TRY(dtp_growing_begin(im, &scope));
     dnnl_tp_status_t status = nodes_of(im, &scope, g, NULL);
     if (status && (int)status != DTP_PART_ENDS) return status;
     for (size_t i = 0; o->inputs && i < g->n_input; ++i) {

@@ -32,6 +32,8 @@ typedef struct dtp_part {
     int ngiven;
     const dtp_given_t *given;
     dnnl_tp_value_t *inputs;
+    /* The import is for a state; NULL: it is not. */
+    struct dtp_growing *growing;
     /* Out. The node that the graph ends before; NULL: the graph is complete. */
     const node_proto_t *cut;
     const row_t *row;

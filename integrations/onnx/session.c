@@ -11,6 +11,7 @@
  *
  * A part of a model (part.h) is a call, too: what earlier parts gave is in its key. */
 #include "onnx/session.h"
+#include "onnx/state.h"
 
 #include <string.h>
 
@@ -54,7 +55,7 @@ void dtp_session_give_seat(session_t *s, seat_t *seat) {
 
 /* ---- Ends -------------------------------------------------------------------------------------------------- */
 
-static void session_unref(session_t *s) {
+void dtp_session_unref(session_t *s) {
     if (atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) != 1) return;
     for (seat_t *x = s->seats, *next; x; x = next) {
         next = x->next;
@@ -62,6 +63,7 @@ static void session_unref(session_t *s) {
             (void)dnnl_tp_stream_give_away(x->stream); /* inside running work */
         dtp_session_free(x);
     }
+    dtp_grown_free_all(s);
     (void)dnnl_tp_stream_attr_destroy(s->attr);
     (void)dnnl_tp_graph_destroy(s->weights);
     (void)dnnl_tp_onnx_close(s->model);
@@ -99,7 +101,7 @@ static void call_unref(call_t *c) {
     graph_free(g);
     dtp_session_free(c->key);
     dtp_session_free(c);
-    session_unref(s);
+    dtp_session_unref(s);
 }
 
 dnnl_tp_status_t dnnl_tp_onnx_call_destroy(dnnl_tp_onnx_call_t call) {
@@ -117,7 +119,7 @@ dnnl_tp_status_t dnnl_tp_onnx_session_destroy(dnnl_tp_onnx_session_t session) {
         next = c->next;
         call_unref(c);
     }
-    session_unref(session);
+    dtp_session_unref(session);
     return dnnl_tp_success;
 }
 
@@ -166,7 +168,7 @@ dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_session_t *session, dn
     if (!status) status = dnnl_tp_graph_create(&s->weights, dnnl_tp_cpu);
     seat_t *first = NULL; /* it keeps engine and trace alive, too */
     if (!status) status = dtp_session_take_seat(s, &first);
-    if (status) session_unref(s);
+    if (status) dtp_session_unref(s);
     else {
         dtp_session_give_seat(s, first);
         *session = s;

@@ -54,6 +54,7 @@ struct dnnl_tp_onnx_session {
     call_t *calls;
     dtp_kind_t kind; /* of the graphs that are tried first; they become more special, never less */
     bool in_parts;
+    struct dtp_grown *grown; /* of states (state.h) */
     dnnl_tp_onnx_session_stats_t stats;
 };
 typedef struct dnnl_tp_onnx_session session_t;
@@ -73,6 +74,8 @@ typedef struct {
 /* Memory of the library's allocator, zeroed. */
 void *dtp_session_alloc(size_t size);
 void dtp_session_free(void *p);
+/* Ends a use of the session: the handle's, a call's, a state's. */
+void dtp_session_unref(session_t *s);
 dnnl_tp_status_t dtp_session_take_seat(session_t *s, seat_t **seat);
 void dtp_session_give_seat(session_t *s, seat_t *seat);
 /* The call for a request, found or made. The caller owns a use of it. */

@@ -15,10 +15,11 @@ from . import ort as _ort
 from ._check import Problem, check
 from ._native import Cancelled, DeadlineExceeded, Error, InvalidArgument, OutOfMemory, Unimplemented
 from ._session import Metadata, Pool, Port, Session
+from ._state import State
 from ._threads import CancelToken, Future
 from .ort import *
 
-__all__ = ["Session", "Pool", "Port", "Metadata", "CancelToken", "Future", "check", "Problem", "Error", "InvalidArgument", "OutOfMemory", "Unimplemented",
+__all__ = ["Session", "State", "Pool", "Port", "Metadata", "CancelToken", "Future", "check", "Problem", "Error", "InvalidArgument", "OutOfMemory", "Unimplemented",
            "Cancelled", "DeadlineExceeded"]
 for _name in __all__:
     globals()[_name].__module__ = __name__  # where programs find it

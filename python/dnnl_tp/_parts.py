@@ -15,9 +15,9 @@ _run.restype = c.c_int
 
 
 def run(session: Any, inputs: Sequence[Any], outputs: Sequence[Any], types: Mapping[int, Any], feeds: Mapping[str, Any],
-        deadline: int, token: int) -> List[Any]:
+        deadline: int, token: int, state: Any = None) -> List[Any]:
     """All outputs in their order, in the types that the library carries, which `types` has by their numbers. feeds: dense
-    arrays of these types."""
+    arrays of these types. state: None, or a State, whose outputs are None."""
     numbers = {dtype: number for number, dtype in types.items()}
     infos, args = (_native.TensorInfo * len(inputs))(), (_native.Arg * len(inputs))()
     for port, info, arg in zip(inputs, infos, args):
@@ -40,7 +40,8 @@ def run(session: Any, inputs: Sequence[Any], outputs: Sequence[Any], types: Mapp
         return int(made[index].ctypes.data)
 
     opts = _native.RunOpts(struct_size=c.sizeof(_native.RunOpts), deadline_ns=deadline, cancel=token or None)
-    status = _run(session, len(inputs), args, _Room(room), None, c.byref(opts))
+    function, handle = (_run, session) if state is None else state._door()
+    status = function(handle, len(inputs), args, _Room(room), None, c.byref(opts))
     for e in failure.values():
         raise e
     if status:

@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, NoReturn, Op
 
 import numpy as np
 
-from . import _native, _parts
+from . import _native, _parts, _state
 from ._door import Door
 from ._native import InvalidArgument, Unimplemented
 from ._threads import CancelToken, Future, Workers, interruptible
@@ -376,7 +376,7 @@ class Session(_Here):
 
     def _fetch(self, inputs: Mapping[str, Array], order: Optional[Tuple[int, ...]] = None,
                out: Optional[Mapping[str, Any]] = None, timeout: Optional[float] = None,
-               cancel: Optional[CancelToken] = None) -> Any:
+               cancel: Optional[CancelToken] = None, state: Optional[_state.State] = None) -> Any:
         """A run of any kind: a dict of all outputs, or a list of those in order."""
         if self._closed:
             raise ValueError("the session is closed")
@@ -387,8 +387,8 @@ class Session(_Here):
         deadline = 0
         if timeout is not None and not timeout >= _FOREVER:
             deadline = time.clock_gettime_ns(time.CLOCK_MONOTONIC) + max(int(timeout * 1e9), 1)
-        if self._in_parts:
-            return self._fetch_in_parts(feeds, order, given, deadline, cancel)
+        if self._in_parts or state is not None:
+            return self._fetch_in_parts(feeds, order, given, deadline, cancel, state)
         try:
             return self._fetch_whole(feeds, order, given, deadline, cancel)
         except Unimplemented as refused:
@@ -415,8 +415,8 @@ class Session(_Here):
                     self._door.close()
 
     def _fetch_in_parts(self, feeds: Mapping[str, Any], order: Optional[Tuple[int, ...]], given: Optional[Tuple[Any, ...]],
-                        deadline: int, cancel: Optional[CancelToken]) -> Any:
-        """As _fetch, for models that have results whose sizes depend on their elements."""
+                        deadline: int, cancel: Optional[CancelToken], state: Optional[_state.State] = None) -> Any:
+        """As _fetch, for models that have results whose sizes depend on their elements, and for states."""
         for name, sizes in self._fixed.items():
             for axis, size in sizes.items() if name in feeds else ():
                 if feeds[name].shape[axis:axis + 1] != (size,):
@@ -425,14 +425,16 @@ class Session(_Here):
         token = CancelToken() if cancel is None else cancel
         with self._open(), token._run() as address:
             def work() -> List[Any]:
-                return _parts.run(self._address, self.inputs, self.outputs, _types, feeds, deadline, address)
+                return _parts.run(self._address, self.inputs, self.outputs, _types, feeds, deadline, address, state)
             is_main, begin = threading.current_thread() is threading.main_thread(), time.monotonic()
             made = cast(List[Any], interruptible(work, token)) if is_main and self._parts_take_long else work()
             self._parts_take_long = time.monotonic() - begin > _LONG
-        made = [a if p.dtype in (None, a.dtype) else a.astype(p.dtype) for p, a in zip(self.outputs, made)]
+        made = [a if a is None or p.dtype in (None, a.dtype) else a.astype(p.dtype) for p, a in zip(self.outputs, made)]
         for i, a in enumerate(given or ()):
             if a is None:
                 continue
+            if made[i] is None:
+                raise InvalidArgument(f"out['{self.outputs[i].name}'] is an output that the state gets", 2)
             if a.shape != made[i].shape or a.dtype != made[i].dtype:
                 raise InvalidArgument(f"out['{self.outputs[i].name}'] is {a.dtype}{list(a.shape)}, the result is "
                                       f"{made[i].dtype}{list(made[i].shape)}", 2)
@@ -440,7 +442,7 @@ class Session(_Here):
             made[i] = a
         if order is not None:
             return [made[i] for i in order]
-        return {p.name: a for p, a in zip(self.outputs, made)}
+        return {p.name: a for p, a in zip(self.outputs, made) if a is not None}
 
     def _fetch_whole(self, feeds: Dict[str, Any], order: Optional[Tuple[int, ...]], given: Optional[Tuple[Any, ...]],
                      deadline: int, cancel: Optional[CancelToken]) -> Any:
@@ -458,7 +460,7 @@ class Session(_Here):
 
     def run(self, inputs: Mapping[str, Array], *, outputs: Optional[Iterable[str]] = None,
             out: Optional[Mapping[str, Any]] = None, timeout: Optional[float] = None,
-            cancel: Optional[CancelToken] = None) -> Dict[str, Any]:
+            cancel: Optional[CancelToken] = None, state: Optional[_state.State] = None) -> Dict[str, Any]:
         """Runs the model once. Returns a dict of arrays by the name of the output.
 
         inputs   a dict by name: numpy arrays, whatever has __dlpack__ (tensors of other frameworks on the CPU), or
@@ -467,7 +469,12 @@ class Session(_Here):
         out      arrays by name of an output, which are written in place of new ones
         timeout  seconds after which the run ends with DeadlineExceeded
         cancel   a CancelToken, which ends the run with Cancelled
+        state    a State of this session: it has the inputs of its pairs, and gets their outputs
         """
+        if state is not None:
+            state._check(self, inputs, outputs, out)
+            taken = self._fetch(inputs, None, out, timeout, cancel, state)
+            return taken if outputs is None else state._select(taken, outputs)
         if outputs is None and out is None and timeout is None and cancel is None and not self._in_parts:
             try:
                 result = self._door.run(inputs)  # type: ignore[arg-type]
@@ -495,6 +502,18 @@ class Session(_Here):
         self._workers.submit(future._work, lambda token: self.run(inputs, outputs=outputs, out=out, timeout=timeout,
                                                                   cancel=token))
         return future
+
+    def state(self, capacity: int = 0, pairs: Optional[Mapping[str, str]] = None, by_joins: bool = False) -> _state.State:
+        """What a sequence of runs hands on, such as the keys and values of a decoder: for run(..., state=state).
+
+        capacity  rows to make room for at first; 0: 64. It doubles when they are full
+        pairs     outputs by the input that gets them in the next run; None: each input with "past" in its name and the
+                  output with "present" there
+        by_joins  the past is never left in its place, to compare
+        """
+        if self._closed:
+            raise ValueError("the session is closed")
+        return _state.State(self, _count("capacity", capacity, 0, _MAX_CALLS), pairs, by_joins)
 
     def metadata(self) -> Metadata:
         """What the file says about its model."""

@@ -68,7 +68,7 @@ endif()
 # The shared importer has the functions of its headers, and nothing else.
 if(ONNX_SHARED)
   symbols(onnx -D --defined-only ${ONNX_SHARED})
-  foreach(header IN ITEMS dnnl_tp_onnx dnnl_tp_onnx_session)
+  foreach(header IN ITEMS dnnl_tp_onnx dnnl_tp_onnx_session dnnl_tp_onnx_state)
     file(STRINGS ${SOURCE_DIR}/integrations/onnx/${header}.h lines REGEX "^DNNL_TP_(API|CHECKED)")
     foreach(line IN LISTS lines)
       if(line MATCHES "(dnnl_tp_onnx_[a-z0-9_]+)\\(")

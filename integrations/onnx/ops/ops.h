@@ -11,7 +11,13 @@
 #include <string.h>
 
 /* The kind in a line of ops.inc, for operators of by_data.c. */
-enum { DTP_BY_DATA_NONZERO, DTP_BY_DATA_COMPRESS, DTP_BY_DATA_UNIQUE, DTP_BY_DATA_MS_UNIQUE, DTP_BY_DATA_SUPPRESS };
+enum {
+    DTP_BY_DATA_NONZERO,
+    DTP_BY_DATA_COMPRESS,
+    DTP_BY_DATA_UNIQUE,
+    DTP_BY_DATA_MS_UNIQUE,
+    DTP_BY_DATA_SUPPRESS
+};
 
 #define DTP_ONNX_OF(domain, op, convert, kind, fewest, most, params, ...) void dtp_onnx_##convert(cv_t *cv);
 #include "onnx/ops/ops.inc"

@@ -13,9 +13,9 @@ enum { ITEM_ROWS = 16 };
 typedef struct {
     const dtp_cached_kern_t *kern;
     int64_t batch, s, d, capacity, shared;
-    int64_t blocks;      /* of ITEM_ROWS rows, of one group */
-    int64_t row_grain;   /* of groups whose rows are laid out */
-    int64_t mask[3];     /* strides */
+    int64_t blocks;    /* of ITEM_ROWS rows, of one group */
+    int64_t row_grain; /* of groups whose rows are laid out */
+    int64_t mask[3];   /* strides */
 } plan_t;
 
 static bool is_rows(const dtp_md_t *md) {
@@ -135,9 +135,9 @@ static dnnl_tp_status_t cached_attention_execute(const dtp_pd_t *pd, const dtp_e
     int64_t limit = p->capacity, longest = 0;
     job.lengths = (const int32_t *)ctx->ptr[DTP_CACHED_LENGTHS] + d->lengths.offset0;
     if (!dtp_md_is_zero(&d->cosines)) {
-        job.angles = (dtp_angles_t){at_arg(&job, DTP_CACHED_COSINES, &d->cosines),
-                                    at_arg(&job, DTP_CACHED_SINES, &d->sines), d->cosines.dims[1],
-                                    d->interleaved};
+        job.angles =
+            (dtp_angles_t){at_arg(&job, DTP_CACHED_COSINES, &d->cosines),
+                           at_arg(&job, DTP_CACHED_SINES, &d->sines), d->cosines.dims[1], d->interleaved};
         limit = dtp_min64(limit, d->cosines.dims[0] - p->s);
     }
     for (int64_t b = 0; b < p->batch; ++b) {
@@ -193,8 +193,7 @@ static void plain_rows(const dtp_cached_args_t *a) {
             sum += e;
             for (int64_t c = 0; c < d; ++c) acc[c] += e * (double)v[c];
         }
-        for (int64_t c = 0; c < d; ++c)
-            a->o[i * a->ldo + h * d + c] = sum == 0 ? 0.f : (float)(acc[c] / sum);
+        for (int64_t c = 0; c < d; ++c) a->o[i * a->ldo + h * d + c] = sum == 0 ? 0.f : (float)(acc[c] / sum);
     }
 }
 const dtp_cached_kern_t dtp_cached_kern__ref = {plain_rows, plain_turn, 4.};

@@ -47,9 +47,11 @@ static double mask_at(const case_t *c, int64_t b, int64_t h, int64_t i, int64_t 
 
 /* One row of a head. */
 static void define(const case_t *c, int64_t b, int64_t h, int64_t i, double *out) {
-    const int64_t g = h / c->shared, heads = c->groups * c->shared, before = lengths[b], all = before + c->s, d = c->d;
+    const int64_t g = h / c->shared, heads = c->groups * c->shared, before = lengths[b], all = before + c->s,
+                  d = c->d;
     static double q[256], k[256], score[4096];
-    const int64_t end = c->is_causal ? before + i + 1 : all, begin = c->window < 0 || end < c->window ? 0 : end - c->window;
+    const int64_t end = c->is_causal ? before + i + 1 : all,
+                  begin = c->window < 0 || end < c->window ? 0 : end - c->window;
     double max = -INFINITY, sum = 0;
     turn(c, before + i, x[DTP_CACHED_Q] + ((b * c->s + i) * heads + h) * d, q);
     for (int64_t key = begin; key < end; ++key) {
@@ -81,10 +83,15 @@ static dnnl_tp_graph_t build(const case_t *c, int *nin, dnnl_tp_status_t *status
     const float scale = .37f;
     const int64_t causal = c->is_causal, neighbours = c->interleaved;
     const uint8_t flags[2] = {(uint8_t)causal, (uint8_t)neighbours};
-    dnnl_tp_dims_t dims[DTP_CACHED_DST] = {
-        {b, c->s, heads * c->d},           {b, c->s, c->groups * c->d},          {b, c->s, c->groups * c->d},
-        {b, c->groups, c->capacity, c->d}, {b, c->groups, c->capacity, c->d},    {b},
-        {b, heads, c->s, all},             {c->capacity + c->s, c->pairs},       {c->capacity + c->s, c->pairs}};
+    dnnl_tp_dims_t dims[DTP_CACHED_DST] = {{b, c->s, heads * c->d},
+                                           {b, c->s, c->groups * c->d},
+                                           {b, c->s, c->groups * c->d},
+                                           {b, c->groups, c->capacity, c->d},
+                                           {b, c->groups, c->capacity, c->d},
+                                           {b},
+                                           {b, heads, c->s, all},
+                                           {c->capacity + c->s, c->pairs},
+                                           {c->capacity + c->s, c->pairs}};
     static const int ndims[DTP_CACHED_DST] = {3, 3, 3, 4, 4, 1, 4, 2, 2};
     dnnl_tp_value_t v[DTP_CACHED_DST], y[NOUT];
     dnnl_tp_graph_t g;
@@ -155,13 +162,14 @@ static void compare(const case_t *c, const place_t *at, unsigned number) {
                 for (int64_t e = 0; e < d; ++e) {
                     const float y = got[0][((b * c->s + i) * heads + h) * d + e];
                     if (!(fabs((double)y - want[e]) <= 3e-6 * (1 + fabs(want[e]))))
-                        fail_msg("case %u, %s, %d threads: row %d of head %d, feature %d: %g, not %g", number, at->name,
-                                 at->threads, (int)i, (int)h, (int)e, (double)y, want[e]);
+                        fail_msg("case %u, %s, %d threads: row %d of head %d, feature %d: %g, not %g", number,
+                                 at->name, at->threads, (int)i, (int)h, (int)e, (double)y, want[e]);
                 }
             }
         for (int64_t g = 0; g < c->groups; ++g)
             for (int64_t i = 0; i < c->s; ++i) {
-                const int64_t from = ((b * c->s + i) * c->groups + g) * d, to = ((b * c->groups + g) * c->s + i) * d;
+                const int64_t from = ((b * c->s + i) * c->groups + g) * d,
+                              to = ((b * c->groups + g) * c->s + i) * d;
                 turn(c, lengths[b] + i, x[DTP_CACHED_K] + from, rows_k);
                 for (int64_t e = 0; e < d; ++e) {
                     assert_true(fabs((double)got[1][to + e] - rows_k[e]) <= 1e-6);
@@ -180,7 +188,8 @@ static void test_values(void **state) {
     test_rng_t r = {20};
     for (unsigned k = 0; k < CASES; ++k) {
         const unsigned z = test_rand(&r);
-        case_t c = {.batch = 1 + z % 3, .groups = 1 + z / 4 % 3, .shared = 1 + z / 16 % 5, .window = -1, .mask = -1};
+        case_t c = {
+            .batch = 1 + z % 3, .groups = 1 + z / 4 % 3, .shared = 1 + z / 16 % 5, .window = -1, .mask = -1};
         c.d = sizes[test_rand(&r) % (sizeof sizes / sizeof *sizes)];
         c.s = k % 2 ? 1 : 1 + (int64_t)(test_rand(&r) % 37);
         c.capacity = k % 5 == 0 ? 300 : (int64_t)(test_rand(&r) % 40);
@@ -198,7 +207,8 @@ static void test_values(void **state) {
             else c.d /= 2, c.pairs = 0;
         }
         for (int64_t b = 0; b < c.batch; ++b)
-            lengths[b] = k % 6 == 0 ? (int32_t)c.capacity : (int32_t)(test_rand(&r) % (unsigned)(c.capacity + 1));
+            lengths[b] =
+                k % 6 == 0 ? (int32_t)c.capacity : (int32_t)(test_rand(&r) % (unsigned)(c.capacity + 1));
         fill(&r, &c);
         for (int p = 0; p < nplaces; ++p)
             if (run(&c, &all[p]) == dnnl_tp_success) compare(&c, &all[p], k);
@@ -210,21 +220,37 @@ static void test_lengths(void **state) {
     int nplaces;
     const place_t *all = places(&nplaces);
     test_rng_t r = {21};
-    const case_t c = {.batch = 2, .s = 3, .capacity = 9, .groups = 2, .shared = 1, .d = 8, .window = -1, .mask = -1,
+    const case_t c = {.batch = 2,
+                      .s = 3,
+                      .capacity = 9,
+                      .groups = 2,
+                      .shared = 1,
+                      .d = 8,
+                      .window = -1,
+                      .mask = -1,
                       .is_causal = true};
     for (int32_t bad = -1; bad <= 10; bad += 11) {
         lengths[0] = 4;
         lengths[1] = bad;
         for (int k = 0; k < MOST; ++k)
             for (int i = 0; i < DTP_CACHED_DST; ++i) x[i][k] = (float)(test_rand(&r) % 7);
-        if (all[0].engine && run(&c, &all[0]) != dnnl_tp_runtime_error) fail_msg("length %d was taken", (int)bad);
+        if (all[0].engine && run(&c, &all[0]) != dnnl_tp_runtime_error)
+            fail_msg("length %d was taken", (int)bad);
     }
 }
 
 static void test_refusals(void **state) {
     (void)state;
-    const case_t good = {.batch = 2, .s = 3, .capacity = 9, .groups = 2, .shared = 2, .d = 8, .window = -1, .mask = 0,
-                         .pairs = 4, .is_causal = true};
+    const case_t good = {.batch = 2,
+                         .s = 3,
+                         .capacity = 9,
+                         .groups = 2,
+                         .shared = 2,
+                         .d = 8,
+                         .window = -1,
+                         .mask = 0,
+                         .pairs = 4,
+                         .is_causal = true};
     case_t bad = good;
     dnnl_tp_status_t status;
     int nin;

@@ -137,7 +137,9 @@ static bool is_table(const dtp_op_row_t *row, int input) {
 /* Attention over a cache {1, 1, rows, cols}, of which two places are taken; the rows are {1, rows, cols}. */
 static const int32_t lengths[1] = {2};
 static bool is_cached(const dtp_op_row_t *row) { return row->cls == &dtp_class_cached_attention; }
-static bool is_lengths(const dtp_op_row_t *row, int input) { return is_cached(row) && input == DTP_CACHED_LENGTHS; }
+static bool is_lengths(const dtp_op_row_t *row, int input) {
+    return is_cached(row) && input == DTP_CACHED_LENGTHS;
+}
 
 static const void *data_of(const dtp_op_row_t *row, int input) {
     if (is_lengths(row, input)) return lengths;
@@ -199,7 +201,7 @@ static void add_inputs(dnnl_tp_graph_t g, const sample_t *s, bool constants, dnn
             continue;
         }
         const dnnl_tp_data_type_t dt = is_lengths(s->row, i)                      ? dnnl_tp_s32
-                                       : is_table(s->row, i)                        ? tables[i].type
+                                       : is_table(s->row, i)                      ? tables[i].type
                                        : is_ids(s->row, i) || is_integral(s->row) ? dnnl_tp_s32
                                        : is_truth(s->row, i)                      ? dnnl_tp_boolean
                                                                                   : dnnl_tp_f32;

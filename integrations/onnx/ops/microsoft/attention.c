@@ -1,5 +1,6 @@
 /* com.microsoft: attention with its projection, of given queries, keys and values, and with grouped
  * keys and a cache. */
+#include "onnx/growing.h"
 #include "onnx/ops/attend.h"
 #include "onnx/ops/ops.h"
 #include "onnx/sized.h"
@@ -364,8 +365,8 @@ static val_t *positions(cv_t *cv, const group_t *g) {
     return cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_add, before, dtp_cv_counted(cv, g->rows, 0));
 }
 
-/* Queries, keys and values apart, {B, H or G, S, D}; they may be the columns of one tensor. */
-static void apart(cv_t *cv, group_t *g, val_t **x) {
+/* Queries, keys and values, {B, S, H D or G D}; they may be the columns of one tensor. */
+static void flat(cv_t *cv, group_t *g, val_t **x) {
     enum { PARTS = 3 };
     for (int i = 0; i < PARTS; ++i) {
         x[i] = dtp_cv_input(cv, i);
@@ -387,6 +388,12 @@ static void apart(cv_t *cv, group_t *g, val_t **x) {
         val_t *all = x[0];
         dtp_cv_ops(cv, dnnl_tp_op_split, 1, &all, 2, attr, PARTS, x);
     }
+}
+
+/* The same by heads: {B, H or G, S, D}. */
+static void apart(cv_t *cv, group_t *g, val_t **x) {
+    enum { PARTS = 3 };
+    flat(cv, g, x);
     g->batch = cv->status ? 0 : dtp_cv_dim(cv, x[0], 0);
     g->rows = cv->status ? 0 : dtp_cv_dim(cv, x[0], 1);
     for (int i = 0; i < PARTS && !cv->status; ++i) {
@@ -417,6 +424,59 @@ static void refuse_others(cv_t *cv) {
     (void)dtp_cv_float(cv, "qk_norm_epsilon", 0);
 }
 
+/* All elements of an input are this number. */
+static void want_number(cv_t *cv, int input, int64_t value) {
+    int64_t n;
+    const int64_t *x = dtp_cv_ints(cv, input, &n);
+    for (int64_t i = 0; i < n && !cv->status; ++i)
+        if (x[i] != value)
+            dtp_cv_fail(cv, dnnl_tp_unimplemented, "its input %d is %lld where %lld keys are", input,
+                        (long long)x[i], (long long)value);
+}
+
+/* The cache of a state: how many keys there are comes from the state, and the node must agree. */
+static void attend_grown(cv_t *cv, const group_t *g, float softcap, int64_t window) {
+    enum { OUTPUTS = 3, ATTRS = 6 };
+    const dtp_growing_t *state = dtp_growing(cv->im);
+    const bool turns = dtp_cv_int(cv, "do_rotary", 0) != 0;
+    const uint8_t is_causal = dtp_cv_int(cv, "causal", 1) != 0,
+                  interleaved = dtp_cv_int(cv, "rotary_interleaved", 0) != 0;
+    val_t *x[OUTPUTS], *y[OUTPUTS];
+    group_t numbers = *g;
+    want(cv, POSITIONS, false, "position_ids");
+    want(cv, EXTRA, false, "attention_bias");
+    want(cv, SINK, false, "head_sink");
+    if (dtp_cv_int(cv, "smooth_softmax", 0) > 0)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'smooth_softmax' is set");
+    want_number(cv, TOTAL, state->total);
+    want_number(cv, LAST_KEYS, state->total - 1);
+    flat(cv, &numbers, x);
+    if (cv->status) return;
+    val_t *in[] = {x[0],
+                   x[1],
+                   x[2],
+                   cv->in[PAST_KEY],
+                   cv->in[PAST_VALUE],
+                   state->lengths,
+                   NULL,
+                   turns ? cv->in[COSINES] : NULL,
+                   turns ? cv->in[SINES] : NULL};
+    const float scale = dtp_cv_float(cv, "scale", 0),
+                factor = scale != 0 ? scale : 1.f / sqrtf((float)numbers.features);
+    const dnnl_tp_op_attr_t attr[ATTRS] = {
+        {dnnl_tp_op_attr_heads, dnnl_tp_op_attr_s64, 1, &g->heads},
+        {dnnl_tp_op_attr_window, dnnl_tp_op_attr_s64, 1, &window},
+        {dnnl_tp_op_attr_scale, dnnl_tp_op_attr_f32, 1, &factor},
+        {dnnl_tp_op_attr_softcap, dnnl_tp_op_attr_f32, 1, &softcap},
+        {dnnl_tp_op_attr_is_causal, dnnl_tp_op_attr_bool, 1, &is_causal},
+        {dnnl_tp_op_attr_interleaved, dnnl_tp_op_attr_bool, 1, &interleaved}};
+    dtp_cv_ops(dtp_cv_last(cv), dnnl_tp_op_cached_attention, (int)(sizeof in / sizeof *in), in, ATTRS, attr,
+               OUTPUTS, y);
+    dtp_cv_set(cv, 0, y[0]);
+    for (int i = 0; i < 2 && !cv->status; ++i)
+        dtp_cv_set(cv, 1 + i, dtp_cv_grown(cv, cv->in[PAST_KEY + i], y[1 + i]));
+}
+
 void dtp_onnx_ms_group_query_attention(cv_t *cv) {
     enum { PARTS = 3 };
     group_t g = {.heads = heads_of(cv, "num_heads"), .groups = heads_of(cv, "kv_num_heads")};
@@ -438,6 +498,10 @@ void dtp_onnx_ms_group_query_attention(cv_t *cv) {
     if (!cv->status && !past[0] != !past[1])
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has past keys or past values, not both");
     for (int i = 0; i < 2; ++i) want_rank(cv, past[i], RANK, "past");
+    if (!cv->status && dtp_cv_is_past(cv, PAST_KEY) && dtp_cv_is_past(cv, PAST_VALUE)) {
+        attend_grown(cv, &g, softcap, window);
+        return;
+    }
     if (!cv->status) apart(cv, &g, x);
     int64_t n;
     const int64_t *total = cv->status ? NULL : dtp_cv_ints(cv, TOTAL, &n);

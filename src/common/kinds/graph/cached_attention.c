@@ -1,4 +1,4 @@
-/* Attention over a cache: tables. The problem is made by exec/ops/cached_attention.c. */
+/* Attention over a cache: tables. The problem is made by exec/ops/sequences/cached_attention.c. */
 #include "common/problems/graph/cached_attention.h"
 
 static const dtp_field_t cached_attention_fields[] = {

@@ -7,15 +7,12 @@
 DTP_ATTR(is_causal, 0x10014)   /**< 1, the default: a row sees no key behind its own (bool) */
 DTP_ATTR(interleaved, 0x10015) /**< 1: pairs of features that are turned are neighbours (bool) */
 DTP_ATTR(window, 0x10016)      /**< most keys that a row sees, default -1 = all (s64) */
-DTP_ATTR(softcap, 0x10017)     /**< scores are softcap * tanh(score / softcap), default 0 = as they are (f32) */
+DTP_ATTR(softcap, 0x10017) /**< scores are softcap * tanh(score / softcap), default 0 = as they are (f32) */
 
 static const dtp_op_field_t cached_attention_fields[] = {
-    DTP_NEEDED(dtp_cached_attrs_t, heads),
-    DTP_OPTIONAL(dtp_cached_attrs_t, scale, NAN),
-    DTP_OPTIONAL(dtp_cached_attrs_t, is_causal, 1),
-    DTP_OPTIONAL(dtp_cached_attrs_t, interleaved, 0),
-    DTP_OPTIONAL(dtp_cached_attrs_t, window, -1),
-    DTP_OPTIONAL(dtp_cached_attrs_t, softcap, 0),
+    DTP_NEEDED(dtp_cached_attrs_t, heads),          DTP_OPTIONAL(dtp_cached_attrs_t, scale, NAN),
+    DTP_OPTIONAL(dtp_cached_attrs_t, is_causal, 1), DTP_OPTIONAL(dtp_cached_attrs_t, interleaved, 0),
+    DTP_OPTIONAL(dtp_cached_attrs_t, window, -1),   DTP_OPTIONAL(dtp_cached_attrs_t, softcap, 0),
 };
 
 enum { RANK = 4, NOUT = 3 };
@@ -33,7 +30,8 @@ static dnnl_tp_status_t infer_mask(const dtp_infer_t *c, const info_t *m, const 
     TYPE(m->data_type == dnnl_tp_f32, "mask has type %s, f32 is needed", dnnl_tp_dt2str(m->data_type));
     for (int i = 0; ok && i < RANK; ++i)
         ok = dtp_dims_fit(m->dims[i], fits[i]) || (i < RANK - 1 && m->dims[i] == 1);
-    SHAPE(ok, "mask %s does not fit {batch, heads, rows, places of the cache + rows}", dtp_info_text(m, text));
+    SHAPE(ok, "mask %s does not fit {batch, heads, rows, places of the cache + rows}",
+          dtp_info_text(m, text));
     return dnnl_tp_success;
 }
 
@@ -72,7 +70,8 @@ static dnnl_tp_status_t cached_attention_infer(const dtp_infer_t *c) {
           dtp_info_text(t, text));
     if ((t = given(c, DTP_CACHED_MASK))) {
         const int64_t places = past->dims[2],
-                      fits[RANK] = {batch, a->heads, rows, places == open || rows == open ? open : places + rows};
+                      fits[RANK] = {batch, a->heads, rows,
+                                    places == open || rows == open ? open : places + rows};
         DTP_TRY(infer_mask(c, t, fits));
     }
     const info_t *cosines = given(c, DTP_CACHED_COSINES), *sines = given(c, DTP_CACHED_SINES);
@@ -95,7 +94,8 @@ static dnnl_tp_status_t cached_attention_infer(const dtp_infer_t *c) {
 }
 
 /* Broadcasts with strides of 0. */
-static dnnl_tp_status_t mask_md(dtp_lower_t *l, int v, const int64_t *dims, dtp_md_t *md, dtp_step_arg_t *arg) {
+static dnnl_tp_status_t mask_md(dtp_lower_t *l, int v, const int64_t *dims, dtp_md_t *md,
+                                dtp_step_arg_t *arg) {
     const info_t *t = dtp_info(l, v);
     dtp_view_t p;
     DTP_TRY(dtp_view_dense(l, v, &p));
@@ -124,8 +124,8 @@ static dnnl_tp_status_t cached_attention_lower(dtp_lower_t *l, dtp_ir_node_t *n)
     d->window = a->window;
     d->softcap = a->softcap;
     d->scale = isnan(a->scale) ? 1.f / sqrtf((float)past->dims[3]) : a->scale;
-    dtp_md_t *const md[] = {&d->q,       &d->k,      &d->v,      &d->past_k, &d->past_v, &d->lengths,
-                            &d->mask,    &d->cosines, &d->sines, &d->dst,    &d->rows_k, &d->rows_v};
+    dtp_md_t *const md[] = {&d->q,    &d->k,       &d->v,     &d->past_k, &d->past_v, &d->lengths,
+                            &d->mask, &d->cosines, &d->sines, &d->dst,    &d->rows_k, &d->rows_v};
     for (int i = 0; i < n->nin; ++i) {
         if (n->in[i] < 0) continue;
         if (i <= DTP_CACHED_V) {

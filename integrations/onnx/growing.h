@@ -1,0 +1,73 @@
+/* Imports for states (state.c): the past of some inputs is a cache with a capacity, of which a run takes a length.
+ *
+ * The model is imported as if the past had `capacity` rows. A result must not depend on that number, only on the length
+ * that a run gives: converters that know caches compute with the length, and every value of the graph is judged by
+ * comparing this import with one of another capacity. What differs between the two, and is not one of the things below,
+ * spoils what is computed from it.
+ *
+ *   CLEAN    does not depend on the capacity
+ *   PLACES   has an axis as long as the cache and the new rows; an element is a function of its place there (masks)
+ *   PAST     a cache itself
+ *   KEYS     a cache with the new rows behind its length: only attention may read it, and the compiler refuses others
+ *   SCORES   products of queries and KEYS, masked, or their softmax */
+#ifndef DTP_ONNX_GROWING_H
+#define DTP_ONNX_GROWING_H
+
+#include "onnx/context.h"
+
+/* An input of the model that holds the past and the output that holds what it becomes. */
+typedef struct {
+    int input, output;
+} dtp_pair_t;
+
+typedef enum { DTP_SPOILT, DTP_CLEAN, DTP_PLACES, DTP_PAST, DTP_KEYS, DTP_SCORES } dtp_judged_t;
+
+/* A value of the graph. */
+typedef struct {
+    dnnl_tp_tensor_info_t info;
+    uint8_t judged;
+} dtp_grown_value_t;
+
+/* An operator or a constant, in the order of the import. */
+typedef struct {
+    int kind; /* -1: a constant */
+    int first, nin, nout;
+    uint64_t hash;    /* of the attributes and the inputs' numbers, or of the elements */
+    const void *data; /* of a constant */
+} dtp_grown_event_t;
+
+typedef struct dtp_growing {
+    int npairs;
+    const dtp_pair_t *pairs;
+    /* Rows of the past, and keys with the new rows. */
+    int64_t capacity, total;
+    /* Numbers of keys that nodes get have been looked at with a smaller capacity. */
+    bool trusts_totals;
+    /* The import to compare with; NULL: this one only takes notes. */
+    const struct dtp_growing *other;
+    /* Filled by the import. Rows of the past of each of the batch, s32 {B}; an input behind the model's. */
+    val_t *lengths;
+    dtp_import_memory_t memory;
+    dtp_grown_event_t *events;
+    dtp_grown_value_t *values;
+    int nevents, events_room, nvalues, values_room;
+    bool differs;
+} dtp_growing_t;
+
+/* The import's, or NULL. */
+dtp_growing_t *dtp_growing(const import_t *im);
+/* Behind the inputs of the main graph. */
+dnnl_tp_status_t dtp_growing_begin(import_t *im, const scope_t *s);
+void dtp_growing_constant(cv_t *cv, const val_t *x);
+void dtp_growing_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr,
+                    int nout, val_t *const *out);
+dtp_judged_t dtp_growing_judged(const dtp_growing_t *g, dnnl_tp_value_t v);
+
+/* ---- For converters -------------------------------------------------------------------------------------- */
+
+/* Whether an input is the past of a cache. */
+bool dtp_cv_is_past(const cv_t *cv, int input);
+/* What a cache becomes by new rows {B, G, S, D}; nothing but attention can read it. */
+val_t *dtp_cv_grown(cv_t *cv, const val_t *past, val_t *rows);
+
+#endif

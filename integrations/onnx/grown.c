@@ -1,0 +1,236 @@
+/* Models that are compiled for a capacity of the past: import, proof that results do not depend on the capacity (growing.h),
+ * compilation, and the session's list of them, newest use first. */
+#include "onnx/state.h"
+
+#include <string.h>
+
+/* The capacity of the import that the real one is compared with; what is computed by numbers of keys differs there. */
+enum { OTHER_CAPACITY = 3 };
+
+static void free_grown(dtp_grown_t *g) {
+    (void)dnnl_tp_executable_destroy(g->exe);
+    (void)dnnl_tp_graph_destroy(g->graph);
+    dtp_session_free(g);
+}
+
+void dtp_grown_free_all(session_t *s) {
+    for (dtp_grown_t *g = s->grown, *next; g; g = next) {
+        next = g->next;
+        free_grown(g);
+    }
+}
+
+void dtp_grown_release(session_t *s, dtp_grown_t *grown) {
+    pthread_mutex_lock(&s->lock);
+    const bool is_last = !--grown->users;
+    pthread_mutex_unlock(&s->lock);
+    if (is_last) free_grown(grown);
+}
+
+/* Under the lock; moves it to the front. */
+static dtp_grown_t *find(session_t *s, const dtp_grown_request_t *r) {
+    for (dtp_grown_t **at = &s->grown; *at; at = &(*at)->next) {
+        dtp_grown_t *g = *at;
+        if (g->key_bytes != r->key_bytes || memcmp(g->key, r->key, r->key_bytes)) continue;
+        *at = g->next;
+        g->next = s->grown;
+        s->grown = g;
+        ++g->users;
+        return g;
+    }
+    return NULL;
+}
+
+/* ---- Imports --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    session_t *s;
+    const dtp_grown_request_t *r;
+    dtp_import_memory_t memory;
+} making_t;
+
+/* An input as it is with this many keys. */
+static dnnl_tp_tensor_info_t info_of(const dtp_grown_input_t *x, int64_t capacity, int64_t total) {
+    dnnl_tp_tensor_info_t info = x->info;
+    for (int d = 0; d < info.ndims; ++d)
+        if (x->totals >> d & 1) info.dims[d] = total;
+    if (x->role == DTP_ROLE_PAST) info.dims[info.ndims - 2] = capacity;
+    return info;
+}
+
+/* Elements that are all the same. */
+static const void *filled(making_t *m, const dnnl_tp_tensor_info_t *info, int64_t value) {
+    const int64_t n = dtp_onnx_elems(info);
+    uint8_t *to =
+        n < 0 ? NULL : dtp_import_alloc(&m->memory, (size_t)n * dtp_onnx_type_size(info->data_type) + 1);
+    for (int64_t i = 0; to && i < n; ++i) switch (info->data_type) {
+        case dnnl_tp_f32: ((float *)(void *)to)[i] = (float)value; break;
+        case dnnl_tp_s64: ((int64_t *)(void *)to)[i] = value; break;
+        case dnnl_tp_s32: ((int32_t *)(void *)to)[i] = (int32_t)value; break;
+        default: to[i] = (uint8_t)value; break;
+        }
+    return to;
+}
+
+static dnnl_tp_status_t import(making_t *m, dtp_growing_t *g, dtp_grown_t *to) {
+    session_t *s = m->s;
+    const graph_proto_t *p = s->model->proto->graph;
+    const size_t nin = (size_t)s->nin;
+    dnnl_tp_onnx_value_t *values = dtp_import_alloc(&m->memory, nin * sizeof *values);
+    const char **fed = dtp_import_alloc(&m->memory, nin * sizeof *fed);
+    const dnnl_tp_tensor_info_t **shapes = dtp_import_alloc(&m->memory, nin * sizeof *shapes);
+    dnnl_tp_tensor_info_t *infos = dtp_import_alloc(&m->memory, nin * sizeof *infos);
+    if (!values || !fed || !shapes || !infos) return dnnl_tp_out_of_memory;
+    dnnl_tp_onnx_graph_opts_t o = {.struct_size = sizeof o,
+                                   .batch = s->opts.batch,
+                                   .values = values,
+                                   .fed = fed,
+                                   .max_nodes = s->opts.max_nodes,
+                                   .max_bytes = s->opts.max_bytes,
+                                   .inputs = to->inputs,
+                                   .outputs = to->outputs,
+                                   .shapes = shapes,
+                                   .share = s->weights};
+    for (size_t i = 0; i < nin; ++i) {
+        const dtp_grown_input_t *x = &m->r->inputs[i];
+        dnnl_tp_onnx_port_t port;
+        if (x->role == DTP_ROLE_ABSENT) continue;
+        infos[i] = info_of(x, g->capacity, g->total);
+        shapes[i] = &infos[i];
+        if (x->role == DTP_ROLE_VALUE || x->role == DTP_ROLE_ONES || x->role == DTP_ROLE_TOTAL) {
+            const void *data = x->role == DTP_ROLE_VALUE  ? x->data
+                               : x->role == DTP_ROLE_ONES ? filled(m, &infos[i], 1)
+                                                          : filled(m, &infos[i], g->total);
+            if (!data) return dnnl_tp_out_of_memory;
+            values[o.nvalues++] = (dnnl_tp_onnx_value_t){p->input[i]->name, infos[i], data};
+            continue;
+        }
+        DTP_ONNX_TRY(dnnl_tp_onnx_input(s->model, (int)i, &port));
+        if (port.flags & DNNL_TP_ONNX_HAS_DEFAULT) fed[o.nfed++] = port.name;
+    }
+    dtp_part_t part = {.growing = g};
+    dtp_import_memory_init(&part.memory);
+    dnnl_tp_status_t status = dtp_onnx_part_create(&to->graph, s->model, &o, &part, NULL);
+    if (!status && part.cut) status = dtp_onnx_fail(dnnl_tp_unimplemented, "the model runs in parts");
+    dtp_import_memory_free(&part.memory);
+    return status;
+}
+
+/* Whether no result depends on the capacity, and the outputs of the pairs are the new rows. */
+static bool is_proven(const making_t *m, const dtp_growing_t *g, const dtp_grown_t *made) {
+    bool good = !g->differs && g->nevents == g->other->nevents;
+    for (int i = 0; good && i < m->s->nout; ++i) good = dtp_growing_judged(g, made->outputs[i]) == DTP_CLEAN;
+    for (int i = 0; good && i < g->npairs; ++i) {
+        const dnnl_tp_tensor_info_t *past = &m->r->inputs[g->pairs[i].input].info,
+                                    *rows = &g->values[made->outputs[g->pairs[i].output]].info;
+        good = rows->ndims == past->ndims && rows->data_type == past->data_type;
+        for (int d = 0; good && d < past->ndims; ++d)
+            good = rows->dims[d] == (d == past->ndims - 2 ? m->r->rows : past->dims[d]);
+    }
+    return good;
+}
+
+static dnnl_tp_status_t compile(making_t *m, const dtp_growing_t *g, dtp_grown_t *made) {
+    session_t *s = m->s;
+    dnnl_tp_tensor_info_t *shapes = dtp_import_alloc(&m->memory, (size_t)(s->nin + 1) * sizeof *shapes);
+    int n = 0;
+    if (!shapes) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < s->nin; ++i)
+        if (made->inputs[i] >= 0) shapes[n++] = info_of(&m->r->inputs[i], g->capacity, g->total);
+    const dtp_grown_input_t *past = &m->r->inputs[g->pairs[0].input];
+    shapes[n++] = (dnnl_tp_tensor_info_t){.ndims = 1, .data_type = dnnl_tp_s32, .dims = {past->info.dims[0]}};
+    const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
+                                         .stream_attr = s->attr,
+                                         .memory_budget = s->opts.memory_budget,
+                                         .deterministic = s->opts.deterministic,
+                                         .fpmath_mode = s->opts.fpmath_mode};
+    DTP_ONNX_TRY(dnnl_tp_executable_compile(&made->exe, made->graph, s->engine, n, shapes, &opts));
+    for (int i = 0; i < s->nout; ++i)
+        DTP_ONNX_TRY(dnnl_tp_executable_query(made->exe, made->outputs[i], &made->results[i]));
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t fill(making_t *m, dtp_grown_t *made) {
+    const dtp_grown_request_t *r = m->r;
+    dtp_growing_t other = {.npairs = r->npairs,
+                           .pairs = r->pairs,
+                           .capacity = OTHER_CAPACITY,
+                           .total = OTHER_CAPACITY + r->rows},
+                  g = other;
+    g.capacity = r->capacity;
+    g.total = r->capacity + r->rows;
+    g.other = &other;
+    dtp_import_memory_init(&other.memory);
+    dtp_import_memory_init(&g.memory);
+    dnnl_tp_status_t status = import(m, &other, made);
+    (void)dnnl_tp_graph_destroy(made->graph);
+    made->graph = NULL;
+    if (!status) status = import(m, &g, made);
+    if (!status && !is_proven(m, &g, made))
+        status = dtp_onnx_fail(dnnl_tp_unimplemented, "results depend on the capacity of the past");
+    if (!status) status = compile(m, &g, made);
+    dtp_import_memory_free(&g.memory);
+    dtp_import_memory_free(&other.memory);
+    return status;
+}
+
+static dnnl_tp_status_t make(session_t *s, const dtp_grown_request_t *r, dtp_grown_t **grown) {
+    const size_t ports = (size_t)(s->nin + s->nout), results = (size_t)s->nout;
+    dtp_grown_t *g = dtp_session_alloc(sizeof *g + results * sizeof *g->results +
+                                       ports * sizeof(dnnl_tp_value_t) + r->key_bytes);
+    if (!g) return dnnl_tp_out_of_memory;
+    g->users = 1;
+    g->results = (dnnl_tp_tensor_info_t *)(void *)(g + 1);
+    g->inputs = (dnnl_tp_value_t *)(void *)(g->results + s->nout);
+    g->outputs = g->inputs + s->nin;
+    g->key = (uint8_t *)(void *)(g->outputs + s->nout);
+    g->key_bytes = r->key_bytes;
+    memcpy(g->key, r->key, r->key_bytes);
+    making_t m = {.s = s, .r = r};
+    dtp_import_memory_init(&m.memory);
+    const dnnl_tp_status_t status = fill(&m, g);
+    dtp_import_memory_free(&m.memory);
+    if (status == dnnl_tp_out_of_memory) {
+        free_grown(g);
+        return status;
+    }
+    if (status) { /* it is known from now on that the model does not fit */
+        (void)dnnl_tp_executable_destroy(g->exe);
+        (void)dnnl_tp_graph_destroy(g->graph);
+        g->exe = NULL;
+        g->graph = NULL;
+    }
+    *grown = g;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_grown_get(session_t *s, const dtp_grown_request_t *r, dtp_grown_t **grown) {
+    dtp_grown_t *made = NULL, *dropped = NULL;
+    pthread_mutex_lock(&s->lock);
+    *grown = find(s, r);
+    pthread_mutex_unlock(&s->lock);
+    if (*grown) return dnnl_tp_success;
+    DTP_ONNX_TRY(make(s, r, &made));
+    pthread_mutex_lock(&s->lock);
+    *grown = find(s, r);
+    if (*grown) dropped = made;
+    else {
+        int n = 1;
+        made->next = s->grown;
+        s->grown = *grown = made;
+        ++made->users;
+        s->stats.graphs += made->exe != NULL;
+        s->stats.compilations += made->exe != NULL;
+        for (dtp_grown_t **at = &s->grown; *at; at = &(*at)->next)
+            if (n++ > s->opts.max_calls) {
+                dropped = *at;
+                *at = NULL;
+                ++s->stats.evictions;
+                break;
+            }
+    }
+    if (dropped && --dropped->users) dropped = NULL; /* a run has it, which frees it */
+    pthread_mutex_unlock(&s->lock);
+    if (dropped) free_grown(dropped);
+    return dnnl_tp_success;
+}
