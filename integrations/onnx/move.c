@@ -14,6 +14,12 @@ val_t *dtp_cv_reshape(cv_t *cv, val_t *x, int ndims, const int64_t *dims) {
     return dtp_cv_reshape_keeping(cv, x, ndims, dims, 0);
 }
 
+val_t *dtp_cv_reshape_as(cv_t *cv, val_t *x, const val_t *other) {
+    if (cv->status) return NULL;
+    return other->sizes ? dtp_cv_resized(cv, x, other->info.ndims, other->sizes)
+                        : dtp_cv_reshape(cv, x, other->info.ndims, other->info.dims);
+}
+
 /* Of open sizes: those that are kept stay open; the others are guarded, because dims are made of their hints. */
 static val_t *reshape_open(cv_t *cv, val_t *x, int ndims, const int64_t *dims, unsigned kept) {
     dtp_size_t to[DNNL_TP_MAX_NDIMS];

@@ -6,6 +6,8 @@
 
 /* One of the dimensions may be CV_RUNTIME: all remaining elements. */
 val_t *dtp_cv_reshape(cv_t *cv, val_t *x, int ndims, const int64_t *dims);
+/* In the shape of another tensor. */
+val_t *dtp_cv_reshape_as(cv_t *cv, val_t *x, const val_t *other);
 /* Bit d of kept: dimension d is dimension d of x, known or not. */
 val_t *dtp_cv_reshape_keeping(cv_t *cv, val_t *x, int ndims, const int64_t *dims, unsigned kept);
 static inline unsigned dtp_cv_leading(int n) { return (1u << n) - 1; }

@@ -174,6 +174,10 @@ case("same_windows", [n("Conv", ["x", "w"], ["c"], auto_pad="SAME_UPPER", stride
                       n("Unsqueeze", ["p", "z"], ["y"])], pictures, lists + [("w", x((4, 3, 3, 3))[0])])
 case("pooled", [n("GlobalAveragePool", ["x"], ["g"]), n("Sub", ["x", "g"], ["d"]), n("Flatten", ["d"], ["f"], axis=2), n("Unsqueeze", ["f", "o"], ["y"])],
      pictures, lists)
+case("groups_of_pictures", [n("Pad", ["x", "p"], ["q"]), n("GroupNormalization", ["q", "g", "b"], ["r"], num_groups=2),
+                            n("InstanceNormalization", ["r", "g", "b"], ["y"])],
+     [("x", ["b", 4, "h", "w"], x((2, 4, 8, 6), (1, 4, 5, 7), (3, 4, 2, 4)))],
+     [("p", [0, 0, 1, 0, 0, 0, 0, 2]), ("g", x((4,))[0]), ("b", x((4,))[0])], 21)
 case("enlarged", [n("Shape", ["x"], ["a"]), n("Slice", ["a", "two", "far"], ["hw"]), n("Mul", ["hw", "two"], ["hw2"]),
                   n("Slice", ["a", "z", "two"], ["nc"]), n("Concat", ["nc", "hw2"], ["s"], axis=0),
                   n("Resize", ["x", "", "", "s"], ["y"], mode="linear")], pictures, lists + [("two", [2]), ("far", [2**40])])

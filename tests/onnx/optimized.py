@@ -261,7 +261,8 @@ for make in bert, gpt2, llama, t5, convolutions, products:
         name = f"{make.__name__}_{'open' if several else 'fixed'}"
         plain = session(model)
         want = [plain.run(outs, fed) for fed in chosen]
-        folders.save(name, model, chosen, want)
+        graphs = 1 if several and make not in (gpt2, t5) else 0  # whatever was fused
+        folders.save(name, model, chosen, want, graphs)
         saved = {level: written_by(value, ["NchwcTransformer"], model) for level, value in LEVELS.items()}
         if make is convolutions and not several:
             saved["nchwc"] = written_by(LEVELS["all"], [], model)
@@ -276,7 +277,7 @@ for make in bert, gpt2, llama, t5, convolutions, products:
             written |= {(n.domain, n.op_type) for n in result.graph.node}
             if os.environ.get("SHOW"):
                 print(name, level, sorted({n.op_type for n in result.graph.node if n.domain or n.op_type == "SimplifiedLayerNormalization"}))
-            folders.save(f"{name}_{level}", result, chosen, want)
+            folders.save(f"{name}_{level}", result, chosen, want, graphs)
 fused = sorted(op for domain, op in written if domain == "com.microsoft")
 print(*fused)
 assert {"Attention", "BiasGelu", "EmbedLayerNormalization", "FastGelu", "FusedConv", "FusedGemm", "FusedMatMul", "QuickGelu",

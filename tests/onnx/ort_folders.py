@@ -44,7 +44,8 @@ class Folders:
         for kind in self.counts:
             os.makedirs(os.path.join(work, kind))
 
-    def save(self, name, model, sets, want):
+    def save(self, name, model, sets, want, graphs=0):
+        """graphs: as many may be imported for all sets, 0: any number."""
         assert name not in self.names, name
         self.names.add(name)
         kind = "fixed" if len(sets) == 1 else "open"
@@ -60,6 +61,9 @@ class Folders:
         for o, array in zip(model.graph.output, want[0]):
             o.CopyFrom(h.make_tensor_value_info(o.name, TYPES[array.dtype], [None] * array.ndim))
         onnx.save(model, os.path.join(folder, "model.onnx"))
+        if graphs:
+            with open(os.path.join(folder, "graphs"), "w") as file:
+                file.write(f"{graphs}\n")
 
     def run(self, nodes_program, open_program, refused, nrefused=0, tolerances=("--absolute", "2e-5")):
         """The exit status; all sets but nrefused run."""

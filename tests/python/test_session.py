@@ -39,6 +39,9 @@ class Results(unittest.TestCase):
                 np.testing.assert_array_equal(s.run({"x": X[:, ::2]})["y"], np.maximum(X[:, ::2], 0))
                 np.testing.assert_array_equal(s.run({"x": X.tolist()})["y"], np.maximum(X, 0))
                 self.assertEqual(s.run({"x": X[:, :0]})["y"].shape, (2, 0))
+                stats = s.stats()
+                self.assertEqual((stats["graphs"], stats["imports"], stats["failed_guards"]), (1, 1, 0))
+                self.assertEqual(s.explain(), ["a graph for all sizes"])
 
     def test_file(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,6 @@
 /* Normalisations. */
 #include "onnx/ops/ops.h"
+#include "onnx/sized.h"
 
 static dnnl_tp_data_type_t type_of(const cv_t *cv) { return cv->in[0]->info.data_type; }
 static val_t *scalar(cv_t *cv, double value) { return dtp_cv_scalar(cv, type_of(cv), value); }
@@ -186,6 +187,24 @@ void dtp_onnx_instance_normalization(cv_t *cv) {
         dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, dtp_cv_per_channel(cv, cv->in[0], cv->in[2])));
 }
 
+/* {N, groups, the rest} */
+static val_t *in_groups(cv_t *cv, val_t *x, int64_t groups) {
+    enum { GROUPED = 3 };
+    const int nd = x->info.ndims;
+    if (x->sizes) {
+        dtp_sizes_t *s = cv->im->sizes;
+        dtp_size_t all = dtp_cv_size(cv, x, 1);
+        for (int d = 2; d < nd; ++d) all = dtp_size_multiply(s, all, dtp_cv_size(cv, x, d));
+        const dtp_size_t each = dtp_size_number(s, groups),
+                         to[GROUPED] = {dtp_cv_size(cv, x, 0), each, dtp_size_exact(s, all, each)};
+        if (to[GROUPED - 1] >= 0) return dtp_cv_resized(cv, x, GROUPED, to);
+        dtp_cv_guard_sizes(cv, x);
+    }
+    const int64_t all = dtp_cv_product(x, 1, nd),
+                  flat[] = {x->info.dims[0], groups, all == CV_RUNTIME ? CV_RUNTIME : all / groups};
+    return cv->status ? NULL : dtp_cv_reshape(cv, x, GROUPED, flat);
+}
+
 /* Groups of channels. Scale and bias are per group in version 18, per channel in version 21. */
 void dtp_onnx_group_normalization(cv_t *cv) {
     const val_t *x = cv->in[0];
@@ -199,21 +218,16 @@ void dtp_onnx_group_normalization(cv_t *cv) {
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "%lld channels in %lld groups", (long long)channels,
                     (long long)groups);
     if (cv->status) return;
-    const int64_t flat[] = {x->info.dims[0], groups,
-                            dtp_cv_product(x, 1, x->info.ndims) == CV_RUNTIME
-                                ? CV_RUNTIME
-                                : dtp_cv_product(x, 1, x->info.ndims) / groups};
     const int64_t axis = 2;
-    enum { GROUPED = 3 };
-    val_t *y = dtp_cv_reshape(cv, cv->in[0], GROUPED, flat), *scale = cv->in[1], *bias = cv->in[2];
+    val_t *y = in_groups(cv, cv->in[0], groups), *scale = cv->in[1], *bias = cv->in[2];
     y = dtp_cv_normalized(cv, y, 1, &axis, epsilon);
     enum { PER_CHANNEL = 21 };
     if (cv->since < PER_CHANNEL && y) {
         y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, dtp_cv_unsqueeze(cv, scale, 0, 1));
         y = dtp_cv_binary(cv, dnnl_tp_op_add, y, dtp_cv_unsqueeze(cv, bias, 0, 1));
-        y = dtp_cv_reshape(dtp_cv_last(cv), y, x->info.ndims, x->info.dims);
+        y = dtp_cv_reshape_as(dtp_cv_last(cv), y, x);
     } else {
-        y = dtp_cv_reshape(cv, y, x->info.ndims, x->info.dims);
+        y = dtp_cv_reshape_as(cv, y, x);
         y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, dtp_cv_per_channel(cv, x, scale));
         y = dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, dtp_cv_per_channel(cv, x, bias));
     }
