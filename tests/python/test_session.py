@@ -105,6 +105,32 @@ class Results(unittest.TestCase):
             np.testing.assert_array_equal(y, np.maximum(X, 0))
         s = dnnl_tp.Session(models.relu(models.BFLOAT16, models.FLOAT))
         self.assertEqual(s.inputs[0].dtype, ml_dtypes.bfloat16 if ml_dtypes else np.float32)
+        if ml_dtypes:  # results are rounded
+            y = dnnl_tp.Session(models.relu(models.FLOAT, models.BFLOAT16)).run({"x": X + np.float32(1 / 3)})["y"]
+            np.testing.assert_array_equal(y, np.maximum(X + np.float32(1 / 3), 0).astype(ml_dtypes.bfloat16))
+
+    def test_narrow_integers(self):
+        for number, dtype in (4, np.uint16), (5, np.int16), (12, np.uint32):
+            s = dnnl_tp.Session(models.identity(number))
+            x = np.array([np.iinfo(dtype).min, 1, np.iinfo(dtype).max], dtype)
+            y = s.run({"x": x})["y"]
+            self.assertEqual((s.inputs[0].dtype, s.outputs[0].dtype, y.dtype), (dtype,) * 3)
+            np.testing.assert_array_equal(y, x)
+            with self.assertRaises(OverflowError):
+                s.run({"x": [np.iinfo(dtype).max + 1]})
+
+    def test_random(self):
+        x = np.zeros(5, np.float32)
+
+        def two_runs(**options):
+            s = dnnl_tp.Session(models.one("RandomUniformLike"), **options)
+            return np.concatenate([s.run({"x": x})["y0"] for _ in range(2)])
+        a = two_runs()
+        self.assertEqual(len(set(a)), 10)
+        np.testing.assert_array_equal(two_runs(seed=0), a)
+        self.assertFalse(set(two_runs(seed=1)) & set(a))
+        with self.assertRaises(ValueError):
+            two_runs(seed=-1)
 
 
 class Threads(unittest.TestCase):
