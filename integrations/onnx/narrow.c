@@ -76,7 +76,8 @@ static effect_t effect_of(const char *op) {
 /* Does the operator convert its input i? */
 static bool converts(const char *op, int i) {
     enum { SCALES = 1 };
-    return is(op, "DequantizeLinear") ? i != SCALES : i == 0 && (is(op, "Cast") || is(op, "CastLike"));
+    return is(op, "DequantizeLinear") ? i != SCALES
+                                      : i == 0 && (is(op, "Cast") || is(op, "CastLike") || is(op, "BitCast"));
 }
 
 void dtp_onnx_read_stored(cv_t *cv) {

@@ -20,14 +20,14 @@ folders = Folders(work)
 r = np.random.default_rng(16)
 
 
-def case(name, nodes, judge, *inputs, outputs=1, inits=None):
+def case(name, nodes, judge, *inputs, outputs=1, inits=None, opset=22):
     """judge: a function of the inputs. The last nodes make y0, y1, ..."""
     fed = {f"x{i}": a for i, a in enumerate(inputs)}
     outs = [f"y{i}" for i in range(outputs)]
     with np.errstate(all="ignore"):
         want = judge(*inputs)
     want = [np.asarray(a) for a in (want if isinstance(want, tuple) else (want,))]
-    folders.save(name, model_of(nodes, [fed], inits or {}, outs, 22), [fed], [want])
+    folders.save(name, model_of(nodes, [fed], inits or {}, outs, opset), [fed], [want])
 
 
 def n(op, ins, outs="y0", **attributes):
@@ -94,6 +94,16 @@ for dtype in (np.int16, np.uint16, np.uint32):
     fractions = (r.random((4, 5)) * np.iinfo(dtype).max).astype(f32)
     case(f"float_to_{t}", [n("Cast", "x0", to=TYPES[t])], lambda p: p.astype(i64).astype(dtype), fractions)
     case(f"like_{t}", [n("CastLike", "x0 x1")], lambda p, q: p.astype(i64).astype(dtype), fractions, row)
+
+for pair in ((f32, i32), (f32, np.uint32), (np.float64, i64), (np.int16, np.uint16), (np.uint8, np.int8), (i32, np.uint32)):
+    for p, q in (pair, pair[::-1]):
+        a = r.integers(0, 256, (5, 3, np.dtype(p).itemsize), dtype=np.uint8).view(p)[..., 0]
+        a = np.where(np.isnan(a), 1, a).astype(p) if np.dtype(p).kind == "f" or np.dtype(q).kind == "f" else a
+        if np.dtype(q).kind == "f":
+            a = np.where(np.isnan(a.view(q)), 1, a).astype(p)  # a NaN that signals may become a quiet one on its way
+        case(f"bits_{np.dtype(p)}_{np.dtype(q)}", [n("BitCast", "x0", to=TYPES[np.dtype(q)])], lambda v: v.view(q), a, opset=26)
+        case(f"bits_turned_{np.dtype(p)}_{np.dtype(q)}", [n("Transpose", "x0", "t"), n("BitCast", "t", "b", to=TYPES[np.dtype(q)]), n("Concat", "b b", axis=0)],
+             lambda v: np.concatenate((v.T, v.T)).view(q), a, opset=26)
 
 # ---- Integers and truth values where others have numbers ---------------------------------------------------------------
 for dtype in (i32, i64):

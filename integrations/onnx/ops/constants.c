@@ -2,6 +2,7 @@
 #include "onnx/narrow.h"
 #include "onnx/ops/ops.h"
 
+#include <limits.h>
 #include <math.h>
 
 void dtp_onnx_identity(cv_t *cv) { dtp_cv_set(cv, 0, cv->in[0]); }
@@ -76,6 +77,36 @@ void dtp_onnx_cast_like(cv_t *cv) {
     const dtp_narrow_t *narrow = dtp_onnx_narrow(cv->in[1]->stored);
     if (narrow) dtp_cv_set(cv, 0, dtp_cv_narrowed(cv, cv->in[0], narrow));
     else cast(cv, cv->in[1]->info.data_type);
+}
+
+static val_t *bits(cv_t *cv, val_t *x, dnnl_tp_data_type_t to) {
+    if (cv->status || x->info.data_type == to) return x;
+    const char *name = dnnl_tp_dt2str(to);
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_to, dnnl_tp_op_attr_string, (int)strlen(name), name};
+    return dtp_cv_op(cv, dnnl_tp_op_bit_cast, 1, &x, 1, &attr);
+}
+
+/* Numbers as integers, which are integers of other types by their lowest bits. */
+void dtp_onnx_bit_cast(cv_t *cv) {
+    const int64_t to = dtp_cv_int(cv, "to", 0);
+    const dtp_narrow_t *narrow = to > 0 && to < INT16_MAX ? dtp_onnx_narrow(dtp_onnx_stored((int)to)) : NULL;
+    const dnnl_tp_data_type_t type = narrow ? narrow->as : dtp_cv_type(cv, "to", 0),
+                              from = cv->in[0]->info.data_type;
+    const bool is_float = from == dnnl_tp_f32 || from == dnnl_tp_f64,
+               to_float = type == dnnl_tp_f32 || type == dnnl_tp_f64;
+    const bool is_half = to == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16 ||
+                         to == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16 ||
+                         (is_float && narrow && narrow->bits != 32); /* which is carried as a float */
+    if (is_half) dtp_cv_fail(cv, dnnl_tp_unimplemented, "the bits of floats of 16 bits are not known");
+    if (cv->status) return;
+    const int size = (int)dtp_onnx_type_size(type) * CHAR_BIT;
+    const dtp_narrow_t whole = {NULL, size, type != dnnl_tp_u8, type == dnnl_tp_f32 ? dnnl_tp_s32 : type};
+    val_t *x = is_float ? bits(cv, cv->in[0], from == dnnl_tp_f32 ? dnnl_tp_s32 : dnnl_tp_s64) : cv->in[0];
+    if (cv->status) return;
+    if (narrow) x = dtp_cv_narrowed(cv, x, narrow);
+    else if (type == dnnl_tp_boolean || from == dnnl_tp_boolean) x = dtp_cv_typed(cv, x, type);
+    else if (size < 64 && x->info.data_type != whole.as) x = dtp_cv_narrowed(cv, x, &whole);
+    dtp_cv_set(cv, 0, to_float ? bits(cv, x, type) : x);
 }
 
 /* ---- Constants --------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* The elements in another type. */
+/* The elements in another type, by value or by bits. */
 #include "common/problems/graph/pointwise.h"
 #include "common/problems/reorder.h"
 #include "exec/ops/ops.h"
@@ -67,3 +67,24 @@ static dnnl_tp_status_t type_cast_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 const dtp_op_class_t dtp_class_type_cast =
     DTP_OP_CLASS(attrs_t, DTP_FIELDS(type_cast_fields), 0, 0, DTP_NO_BF16, dtp_one_result, type_cast_infer,
                  type_cast_values, type_cast_lower, dtp_cut_all, DTP_NO_POST);
+
+/* ---- Bits ------------------------------------------------------------------------------------------------ */
+
+static dnnl_tp_status_t bit_cast_infer(const dtp_infer_t *c) {
+    const dnnl_tp_data_type_t from = c->in[0]->data_type, to = types[((const attrs_t *)c->attrs)->to.at];
+    *c->out = *c->in[0];
+    c->out->data_type = to;
+    TYPE(dtp_type_size(from) == dtp_type_size(to) && from != dnnl_tp_boolean && to != dnnl_tp_boolean,
+         "src has type %s, whose bits are not taken as %s", dnnl_tp_dt2str(from), dnnl_tp_dt2str(to));
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t bit_cast_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    dtp_view_t p;
+    DTP_TRY(dtp_view_dense(l, n->in[0], &p));
+    return dtp_view_set(l, n->out[0], p.buf, p.offset, NULL);
+}
+
+const dtp_op_class_t dtp_class_bit_cast =
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(type_cast_fields), 0, 0, DTP_NO_BF16, dtp_one_result, bit_cast_infer,
+                 DTP_NO_VALUES, bit_cast_lower, DTP_NO_CUT, DTP_NO_POST);
