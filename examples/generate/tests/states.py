@@ -1,0 +1,163 @@
+"""States against ONNX Runtime: logits of every step, prompts in pieces, batches, masks with zeros, rows that are forgotten,
+sequences in another order, runs that fail.
+  states.py LIBRARY_OF_THE_IMPORTER EXPORT WORK_FOLDER"""
+import ctypes as c
+import os
+import subprocess
+import sys
+
+try:
+    import numpy as np
+    import onnxruntime as ort
+except ImportError as missing:
+    print(f"SKIPPED: {missing}; scripts/get_peers brings it")
+    sys.exit(0)
+
+lib, export, work = c.CDLL(sys.argv[1]), sys.argv[2], sys.argv[3]
+TYPES = {3: np.float32, 16: np.int64}
+os.makedirs(work, exist_ok=True)
+
+
+class Tensor(c.Structure):
+    _fields_ = [("ndims", c.c_int), ("dims", c.c_int64 * 12), ("type", c.c_int)]
+
+
+class Arg(c.Structure):
+    _fields_ = [("info", c.POINTER(Tensor)), ("data", c.c_void_p)]
+
+
+class Opts(c.Structure):
+    _fields_ = [("size", c.c_size_t), ("capacity", c.c_int64), ("npairs", c.c_int), ("pairs", c.c_void_p),
+                ("by_joins", c.c_int)]
+
+
+class Info(c.Structure):
+    _fields_ = [("size", c.c_size_t), ("length", c.c_int64), ("capacity", c.c_int64), ("batch", c.c_int64),
+                ("bytes", c.c_size_t), ("runs", c.c_uint64), ("in_place", c.c_uint64)]
+
+
+Room = c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_int, c.POINTER(Tensor))
+lib.dnnl_tp_last_error.restype = c.c_char_p
+
+
+def check(status, what):
+    assert status == 0, f"{what}: {status}, {lib.dnnl_tp_last_error().decode()}"
+
+
+class State:
+    def __init__(self, session, names, capacity=0):
+        self.h, self.names = c.c_void_p(), names
+        check(lib.dnnl_tp_onnx_state_create(c.byref(self.h), session, c.byref(Opts(c.sizeof(Opts), capacity))), "state")
+
+    def run(self, fails=False, **feeds):
+        infos, args = (Tensor * len(self.names))(), (Arg * len(self.names))()
+        for i, name in enumerate(self.names):
+            if name not in feeds:
+                continue
+            a = feeds[name] = np.ascontiguousarray(feeds[name])
+            infos[i].ndims, infos[i].type = a.ndim, 16 if a.dtype == np.int64 else 3
+            infos[i].dims[: a.ndim] = a.shape
+            args[i].info, args[i].data = c.pointer(infos[i]), a.ctypes.data
+        out = {}
+
+        def room(_, index, info):
+            t = info.contents
+            out[index] = np.empty(tuple(t.dims[: t.ndims]), TYPES[t.type])
+            return out[index].ctypes.data
+
+        status = lib.dnnl_tp_onnx_state_run(self.h, len(args), args, Room(room), None, None)
+        if fails:
+            assert status != 0
+            return None
+        check(status, "run")
+        assert list(out) == [0], "an output of a pair was asked for"
+        return out[0]
+
+    def info(self):
+        i = Info(c.sizeof(Info))
+        check(lib.dnnl_tp_onnx_state_query(self.h, c.byref(i)), "query")
+        return i
+
+    def truncate(self, n):
+        return lib.dnnl_tp_onnx_state_truncate(self.h, c.c_int64(n))
+
+    def reorder(self, *rows):
+        return lib.dnnl_tp_onnx_state_reorder(self.h, len(rows), (c.c_int64 * len(rows))(*rows))
+
+    def close(self):
+        check(lib.dnnl_tp_onnx_state_destroy(self.h), "destroy")
+
+
+def opened(name, *options):
+    path = os.path.join(work, name + ".onnx")
+    subprocess.run([sys.executable, export, path, "--layers", "2", "--hidden", "64", "--heads", "4", "--vocabulary", "50",
+                    "--positions", "400", *options], check=True)
+    model, engine, session = c.c_void_p(), c.c_void_p(), c.c_void_p()
+    check(lib.dnnl_tp_onnx_open(c.byref(model), path.encode(), None), "open")
+    check(lib.dnnl_tp_engine_create(c.byref(engine), 1, c.c_size_t(0)), "engine")
+    check(lib.dnnl_tp_onnx_session_create(c.byref(session), model, engine, None), "session")
+    options = ort.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 3, 1
+    return session, ort.InferenceSession(path, options)
+
+
+def whole(peer, ids):
+    """Logits of all rows of all tokens at once."""
+    feeds = {i.name: np.zeros((len(ids), i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
+    feeds["input_ids"] = ids
+    if any(i.name == "attention_mask" for i in peer.get_inputs()):
+        feeds["attention_mask"] = np.ones(ids.shape, np.int64)
+    return peer.run(["logits"], feeds)[0]
+
+
+def near(got, want, what):
+    assert got.shape == want.shape, f"{what}: {got.shape}, not {want.shape}"
+    assert np.abs(got - want).max() <= 2e-4 * (1 + np.abs(want).max()), f"{what}: differs by {np.abs(got - want).max()}"
+
+
+rng = np.random.default_rng(5)
+ones = lambda *shape: np.ones(shape, np.int64)
+for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"], True),
+                                ("gpt2", ["--style", "gpt2", "--mask"], False)):
+    session, peer = opened("states_" + name, *options)
+    names = [i.name for i in peer.get_inputs()]
+    for batch in 1, 3:
+        ids = rng.integers(0, 50, (batch, 150))
+        want = whole(peer, ids)
+        for pieces in ([1] * 150, [5] + [1] * 70, [3, 4, 1, 1, 60, 1, 2, 1, 77], [149, 1]):
+            state, at = State(session, names), 0
+            for n in pieces:
+                y = state.run(input_ids=ids[:, at:at + n], attention_mask=ones(batch, at + n))
+                near(y, want[:, at:at + n], f"{name}, batch {batch}, pieces {pieces[:6]}, rows {at}..{at + n - 1}")
+                at += n
+            i = state.info()
+            assert (i.length, i.batch, i.runs) == (at, batch, len(pieces))
+            assert i.in_place == (len(pieces) - 1 if in_place else 0), f"{name}: {i.in_place} of {i.runs} runs in place"
+            # Rows are forgotten, and others come in their place; the batch changes its order and its size.
+            assert state.truncate(at + 1) != 0 and state.truncate(20) == 0
+            y = state.run(input_ids=ids[:, 20:21], attention_mask=ones(batch, 21))
+            near(y, want[:, 20:21], "behind a truncation")
+            assert state.reorder(batch) != 0 and state.reorder(batch - 1, 0) == 0
+            y = state.run(input_ids=ids[[batch - 1, 0], 21:22], attention_mask=ones(2, 22))
+            near(y, want[[batch - 1, 0], 21:22], "behind a new order")
+            # A run that fails leaves all as it was.
+            state.run(fails=True, input_ids=np.full((2, 1), 50), attention_mask=ones(2, 23))
+            assert state.info().length == 22
+            y = state.run(input_ids=ids[[batch - 1, 0], 22:23], attention_mask=ones(2, 23))
+            near(y, want[[batch - 1, 0], 22:23], "behind a failure")
+            # From the beginning, with another batch.
+            assert state.truncate(0) == 0
+            near(state.run(input_ids=ids[:1, :9], attention_mask=ones(1, 9)), want[:1, :9], "anew")
+            near(state.run(input_ids=ids[:1, 9:10], attention_mask=ones(1, 10)), want[:1, 9:10], "anew, a row")
+            state.close()
+    if name == "gpt2":  # padding on the left, hidden by the mask: what is not all ones goes by joins
+        state, mask = State(session, names), ones(2, 12)
+        mask[0, :3] = 0
+        feeds = {i.name: np.zeros((2, i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
+        want = peer.run(["logits"], {"input_ids": ids[:2, :12], "attention_mask": mask, **feeds})[0]
+        state.run(input_ids=ids[:2, :8], attention_mask=mask[:, :8])
+        for k in range(8, 12):
+            y = state.run(input_ids=ids[:2, k:k + 1], attention_mask=mask[:, :k + 1])
+            near(y, want[:, k:k + 1], "a mask with zeros")
+        state.close()
+print("states: logits are ONNX Runtime's")
