@@ -1,5 +1,5 @@
 /* RNN, GRU and LSTM: unrolled where the sequence has few steps. More steps, and as many as a run tells, are an operator of
- * their own if the cell is a usual one and the CPU runs it, else a While of the graph. Everything that does not depend on the
+ * their own if the cell is a usual one, else a While of the graph. Everything that does not depend on the
  * step before is one product for all steps. */
 #include "onnx/ops/ops.h"
 #include "onnx/ops/repeat.h"
@@ -8,6 +8,7 @@
 
 enum { X, W, R, B, LENGTHS, INITIAL_H, INITIAL_C, PEEPHOLES };
 enum { MAX_STEPS = 64, FEW_STEPS = 16 /* no operator is faster */, MAX_GATES = 4, FUNCTIONS = 3 };
+enum { MOST_ON_DEVICE = 4096 }; /* hidden units of which every device holds three rows in shared memory */
 typedef enum { RNN, GRU, LSTM } cell_kind_t;
 static const int gates_of[] = {[RNN] = 1, [GRU] = 3, [LSTM] = 4};
 
@@ -327,7 +328,8 @@ void dtp_onnx_recurrent(cv_t *cv) {
     if (cv->status) return;
     c.steps = x->info.dims[0];
     c.loops = c.steps == CV_RUNTIME || c.steps > MAX_STEPS;
-    c.is_operator = (c.loops || c.steps > FEW_STEPS) && cv->im->for_cpu && is_usual(cv, &c, directions);
+    c.is_operator = (c.loops || c.steps > FEW_STEPS) && (cv->im->for_cpu || c.hidden <= MOST_ON_DEVICE) &&
+                    is_usual(cv, &c, directions);
     c.batch = c.loops || c.is_operator ? x->info.dims[1] : dtp_cv_dim(cv, x, 1);
     if (!cv->status &&
         (c.hidden < 1 || r->info.dims[1] != gates_of[c.kind] * c.hidden || r->info.dims[0] != directions))
