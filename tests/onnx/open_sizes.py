@@ -81,6 +81,12 @@ for i, (shape, to, data) in enumerate(((["b", "t", 8], [-1, 8], x((2, 5, 8), (5,
                                        (["b", "s", 12], [0, 0, 3, 4], x((2, 5, 12), (5, 2, 12))),
                                        (["b", "s", 12], [0, -1, 3, 4], x((2, 5, 12))))):
     case(f"reshape_{i}", [n("Reshape", ["x", "s"], ["y"])], [("x", shape, data)], [("s", to)])
+# Attention of one head of one element, whose strides say nothing.
+case("one_head", [*(n("Reshape", ["x", "split"], [k + "r"]) for k in "qkv"),
+                  *(n("Transpose", [k + "r"], [k], perm=[0, 2, 1, 3]) for k in "qkv"), n("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2]),
+                  n("MatMul", ["q", "kt"], ["s"]), n("Softmax", ["s"], ["w"], axis=-1), n("MatMul", ["w", "v"], ["o"]),
+                  n("Transpose", ["o"], ["ot"], perm=[0, 2, 1, 3]), n("Reshape", ["ot", "join"], ["y"])],
+     [("x", ["b", "t", 1], x((1, 4, 1), (2, 5, 1)))], [("split", [0, 0, 1, 1]), ("join", [0, 0, 1])])
 case("group_norm", [n("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2)], [("x", ["b", 4, "h", "w"], x((2, 4, 6, 7)))],
      [("s", x((4,))[0]), ("b", x((4,))[0])], 21)
 case("softmax_11", [n("Softmax", ["x"], ["y"], axis=1)], [("x", ["b", "s", 4], x((2, 3, 4), (3, 1, 4)))], opset=11)

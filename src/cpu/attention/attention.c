@@ -34,9 +34,11 @@ static const struct {
 #define KERNEL(type, fn, isa, ns) {dnnl_tp_##type, isa, fn, ns},
     DTP_ATTENTION_KERNELS(KERNEL)};
 
-/* {B, S, H} or {T, H} with a dense last dim. */
+/* {B, S, H} or {T, H} with a dense last dim; one element is dense with any stride. */
 static bool attention_layout(const dtp_md_t *md, dnnl_tp_data_type_t dt, int64_t *batch) {
-    if (md->data_type != dt || !dtp_md_is_plain(md) || md->strides[md->ndims - 1] != 1) return false;
+    const int last = md->ndims - 1;
+    if (md->data_type != dt || !dtp_md_is_plain(md) || (md->strides[last] != 1 && md->dims[last] != 1))
+        return false;
     *batch = md->ndims == 3 ? md->strides[0] : 0;
     return true;
 }
