@@ -50,6 +50,7 @@ models = {
     "llama": (["--style", "llama"], TOKENS - 1),
     "llama_shared": (["--style", "llama", "--heads", "4", "--groups", "1", "--seed", "2"], TOKENS - 1),
     "gpt2": (["--style", "gpt2"], 0),
+    "attention": (["--style", "gpt2", "--attention", "--seed", "4"], TOKENS - 1),
     "gpt2_mask": (["--style", "gpt2", "--mask", "--seed", "3"], 0),
 }
 for name, (options, in_place) in models.items():

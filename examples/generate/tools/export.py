@@ -103,9 +103,26 @@ def gpt2(g, a):
     def linear(name, x, n, m):
         return g.op("Add", [g.op("MatMul", [x, g.weights(name + ".w", n, m)]), g.weights(name + ".b", m, scale=.1)])
 
+    def after(i, x, y):
+        x = g.op("Add", [x, linear(f"o.{i}", y, h, h)])
+        y = linear(f"up.{i}", norm(f"ln2.{i}", x), h, a.inner)
+        cube = g.op("Mul", [g.op("Pow", [y, g.constant(f"3.{i}", np.array(3, np.float32))]),
+                            g.constant(f"cube.{i}", np.array(.044715, np.float32))])
+        t = g.op("Tanh", [g.op("Mul", [g.op("Add", [y, cube]), g.constant(f"pi.{i}", np.array(np.sqrt(2 / np.pi), np.float32))])])
+        y = g.op("Mul", [g.op("Mul", [y, g.constant(f"half.{i}", np.array(.5, np.float32))]),
+                         g.op("Add", [t, g.constant(f"1.{i}", np.array(1, np.float32))])])
+        return g.op("Add", [x, linear(f"down.{i}", y, a.inner, h)])
+
     for i in range(a.layers):
         y = linear(f"qkv.{i}", norm(f"ln1.{i}", x), h, 3 * h)
         q, k, v = g.op("Split", [y, g.constant(f"sizes.{i}", np.array([h, h, h], np.int64))], 3, axis=2)
+        if a.attention:
+            y = f"attention.{i}"
+            g.nodes.append(helper.make_node("Attention", [q, k, v, "", f"past_key_values.{i}.key", f"past_key_values.{i}.value"],
+                                            [y, f"present.{i}.key", f"present.{i}.value"], name=y, q_num_heads=heads,
+                                            kv_num_heads=heads, is_causal=1))
+            x = after(i, x, y)
+            continue
         q, k, v = (g.op("Transpose", [g.op("Reshape", [t, shape4])], perm=[0, 2, 1, 3]) for t in (q, k, v))
         k = g.op("Concat", [f"past_key_values.{i}.key", k], name=f"present.{i}.key", axis=2)
         v = g.op("Concat", [f"past_key_values.{i}.value", v], name=f"present.{i}.value", axis=2)
@@ -118,15 +135,7 @@ def gpt2(g, a):
         if hidden:
             s = g.op("Add", [s, hidden])
         y = g.op("MatMul", [g.op("Softmax", [s], axis=-1), v])
-        y = g.op("Reshape", [g.op("Transpose", [y], perm=[0, 2, 1, 3]), shape3])
-        x = g.op("Add", [x, linear(f"o.{i}", y, h, h)])
-        y = linear(f"up.{i}", norm(f"ln2.{i}", x), h, a.inner)
-        cube = g.op("Mul", [g.op("Pow", [y, g.constant(f"3.{i}", np.array(3, np.float32))]),
-                            g.constant(f"cube.{i}", np.array(.044715, np.float32))])
-        t = g.op("Tanh", [g.op("Mul", [g.op("Add", [y, cube]), g.constant(f"pi.{i}", np.array(np.sqrt(2 / np.pi), np.float32))])])
-        y = g.op("Mul", [g.op("Mul", [y, g.constant(f"half.{i}", np.array(.5, np.float32))]),
-                         g.op("Add", [t, g.constant(f"1.{i}", np.array(1, np.float32))])])
-        x = g.op("Add", [x, linear(f"down.{i}", y, a.inner, h)])
+        x = after(i, x, g.op("Reshape", [g.op("Transpose", [y], perm=[0, 2, 1, 3]), shape3]))
     g.op("MatMul", [norm("ln", x), g.weights("head", h, a.vocabulary)], name="logits")
 
 
@@ -137,6 +146,7 @@ def main():
     for name, value in (("layers", 4), ("hidden", 256), ("heads", 0), ("groups", 0), ("inner", 0), ("vocabulary", 4096),
                         ("positions", 2048), ("seed", 1)):
         p.add_argument(f"--{name}", type=int, default=value)
+    p.add_argument("--attention", action="store_true", help="gpt2: with the operator Attention of opset 23")
     p.add_argument("--mask", action="store_true", help="gpt2: with the input attention_mask")
     a = p.parse_args()
     a.heads = a.heads or max(1, a.hidden // 64)
@@ -156,8 +166,8 @@ def main():
             inputs.append(helper.make_tensor_value_info(f"past_key_values.{i}.{what}", f32, cache))
             outputs.append(helper.make_tensor_value_info(f"present.{i}.{what}", f32, grown))
     graph = helper.make_graph(g.nodes, f"{a.style}_{a.layers}_{a.hidden}", inputs, outputs, g.constants)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="examples/generate"), a.file)
+    opsets = [helper.make_opsetid("", 23 if a.attention else 17), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=11 if a.attention else 9, producer_name="examples/generate"), a.file)
 
 
 if __name__ == "__main__":

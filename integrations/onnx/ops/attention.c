@@ -1,5 +1,6 @@
 /* Attention and the rotation of positions before it. The products, the scale and the softmax are what the compiler
  * recognises as one operator where nothing stands between them. */
+#include "onnx/growing.h"
 #include "onnx/ops/attend.h"
 #include "onnx/ops/ops.h"
 
@@ -120,6 +121,47 @@ static val_t *visible(cv_t *cv, int64_t rows, int64_t keys, int64_t before, val_
     return all;
 }
 
+/* What a mask adds to scores, {B, H, S, keys}, where each of the first three may be 1. */
+static val_t *added(cv_t *cv, val_t *mask, int64_t keys) {
+    if (cv->status) return NULL;
+    const int nd = mask->info.ndims;
+    if (nd < 1 || nd > RANK || mask->info.dims[nd - 1] != keys)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its mask is not as long as the keys");
+    if (!cv->status && mask->info.data_type == dnnl_tp_boolean)
+        mask = dtp_cv_select(cv, mask, dtp_cv_scalar(cv, dnnl_tp_f32, 0),
+                             dtp_cv_scalar(cv, dnnl_tp_f32, -INFINITY));
+    return cv->status ? NULL : dtp_cv_unsqueeze(cv, mask, RANK - nd, 0);
+}
+
+/* The cache of a state. */
+static void attend_grown(cv_t *cv, bool is_flat) {
+    enum { OUTPUTS = 3, ATTRS = 5 };
+    const dtp_growing_t *state = dtp_growing(cv->im);
+    const int64_t left = dtp_cv_int(cv, "left_window_size", -1), window = left < 0 ? -1 : left + 1;
+    const uint8_t is_causal = dtp_cv_int(cv, "is_causal", 0) != 0;
+    const float softcap = dtp_cv_float(cv, "softcap", 0.f);
+    const float features = (float)cv->in[PAST_K]->info.dims[FEATURES];
+    const float scale = dtp_cv_float(cv, "scale", 1.f / sqrtf(features));
+    val_t *x[OUTPUTS] = {cv->in[Q], cv->in[K], cv->in[V]}, *y[OUTPUTS], *mask = NULL;
+    const int64_t heads = is_flat ? dtp_cv_int(cv, "q_num_heads", 0) : x[0]->info.dims[HEADS];
+    if (dtp_cv_given(cv, LENGTHS) || dtp_cv_wanted(cv, OUTPUTS) ||
+        dtp_cv_int(cv, "right_window_size", -1) >= 0 || (left >= 0 && !is_causal))
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "a growing cache has no such window, lengths or scores");
+    for (int i = 0; i < OUTPUTS && !is_flat; ++i) x[i] = dtp_cv_join_heads(cv, x[i]);
+    if (dtp_cv_given(cv, MASK)) mask = added(cv, cv->in[MASK], state->total);
+    if (cv->status) return;
+    val_t *in[] = {x[0], x[1], x[2], cv->in[PAST_K], cv->in[PAST_V], state->lengths, mask};
+    const dnnl_tp_op_attr_t attr[ATTRS] = {{dnnl_tp_op_attr_heads, dnnl_tp_op_attr_s64, 1, &heads},
+                                           {dnnl_tp_op_attr_window, dnnl_tp_op_attr_s64, 1, &window},
+                                           {dnnl_tp_op_attr_scale, dnnl_tp_op_attr_f32, 1, &scale},
+                                           {dnnl_tp_op_attr_softcap, dnnl_tp_op_attr_f32, 1, &softcap},
+                                           {dnnl_tp_op_attr_is_causal, dnnl_tp_op_attr_bool, 1, &is_causal}};
+    dtp_cv_ops(cv, dnnl_tp_op_cached_attention, (int)(sizeof in / sizeof *in), in, ATTRS, attr, OUTPUTS, y);
+    dtp_cv_set(cv, 0, is_flat || cv->status ? y[0] : dtp_cv_split_heads(cv, y[0], heads));
+    for (int i = 0; i < 2 && !cv->status; ++i)
+        dtp_cv_set(cv, 1 + i, dtp_cv_grown(cv, cv->in[PAST_K + i], y[1 + i]));
+}
+
 void dtp_onnx_attention(cv_t *cv) {
     val_t *q = cv->in[Q], *k = cv->in[K], *v = cv->in[V];
     const bool is_flat = q->info.ndims == RANK - 1;
@@ -132,6 +174,10 @@ void dtp_onnx_attention(cv_t *cv) {
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its inputs have %d, %d and %d dimensions", q->info.ndims,
                     k->info.ndims, v->info.ndims);
     if (cv->status) return;
+    if (dtp_cv_is_past(cv, PAST_K) && dtp_cv_is_past(cv, PAST_V)) {
+        attend_grown(cv, is_flat);
+        return;
+    }
     if (is_flat) {
         q = dtp_cv_split_heads(cv, q, q_heads);
         k = dtp_cv_split_heads(cv, k, kv_heads);

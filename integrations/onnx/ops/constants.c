@@ -1,4 +1,5 @@
 /* Operators whose results are known when the graph is made, and those that pass their input on. */
+#include "onnx/growing.h"
 #include "onnx/narrow.h"
 #include "onnx/ops/ops.h"
 
@@ -178,6 +179,14 @@ void dtp_onnx_range(cv_t *cv) {
     if (!(count < 0x1p40)) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %g elements", count);
     if (cv->status) return;
     n = count > 0 ? (int64_t)count : 0;
+    const dtp_growing_t *state = dtp_growing(cv->im);
+    if (state && is_int && by[0] == 1 && from[0] == state->capacity && to_int[0] == state->total) {
+        /* Positions of the new rows, which begin at the length that a run gives. */
+        val_t *first = dtp_cv_typed(cv, dtp_cv_part(cv, state->lengths, 0, 0, 1), type);
+        val_t *each = dtp_cv_typed(cv, dtp_cv_counted(cv, n, 0), type);
+        dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_add, each, first));
+        return;
+    }
     void *to;
     val_t *x = dtp_cv_room(cv, type, 1, &n, &to);
     for (int64_t i = 0; x && i < n; ++i) {
