@@ -126,6 +126,22 @@ static void test_long_lines(void **state) {
             }
 }
 
+/* Both zeros are equal, and so are all NaN; infinities are ordinary. */
+static void test_few_numbers(void **state) {
+    (void)state;
+    enum { N = 9 };
+    static const float few[N] = {-0.f, 0.f, -0.f, INFINITY, -INFINITY, -NAN, NAN, 1e-45f, -1e-45f};
+    static const int64_t dims[] = {1, N, 1}, ks[] = {1, 3, N};
+    double values[N];
+    for (int i = 0; i < N; ++i) values[i] = (double)(x.f32[i] = few[i]);
+    for (int w = 0; w < 3 * 8; ++w) {
+        smallest = w & 1;
+        last = w & 2;
+        nan_worst = w & 4;
+        check_lines(dnnl_tp_f32, dims, ks[w / 8], values, 1);
+    }
+}
+
 static void test_refusals(void **state) {
     (void)state;
     dnnl_tp_graph_t g;
@@ -143,6 +159,6 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_all), cmocka_unit_test(test_long_lines),
-                                       cmocka_unit_test(test_refusals)};
+                                       cmocka_unit_test(test_few_numbers), cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
