@@ -702,8 +702,9 @@ class Grower:
                       padding_mode=self.pick(["zeros", "border", "reflection"]), align_corners=int(self.r.integers(0, 2)))
         else:
             scales = [1, 1, *(self.pick([.5, 1, 1.5, 2, 3]) for _ in range(2))]
+            whole = all(float(q * f).is_integer() for q, f in zip(s, scales))  # else ONNX Runtime's corners are not the ends
             self.node("Resize", [v, "", self.fixed(scales, np.float32)], mode=self.pick(["nearest", "linear"]),
-                      coordinate_transformation_mode=self.pick(["asymmetric", "half_pixel", "align_corners"]),
+                      coordinate_transformation_mode=self.pick(["asymmetric", "half_pixel"] + ["align_corners"] * whole),
                       **({"nearest_mode": self.pick(["floor", "round_prefer_ceil", "ceil"])}))
 
     def body(self, nodes, ins, outs):
