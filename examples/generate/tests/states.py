@@ -8,7 +8,9 @@ import sys
 
 try:
     import numpy as np
+    import onnx
     import onnxruntime as ort
+    from onnx import helper, numpy_helper
 except ImportError as missing:
     print(f"SKIPPED: {missing}; scripts/get_peers brings it")
     sys.exit(0)
@@ -89,10 +91,14 @@ class State:
         check(lib.dnnl_tp_onnx_state_destroy(self.h), "destroy")
 
 
-def opened(name, *options):
+def opened(name, *options, change=None):
     path = os.path.join(work, name + ".onnx")
     subprocess.run([sys.executable, export, path, "--layers", "2", "--hidden", "64", "--heads", "4", "--vocabulary", "50",
                     "--positions", "400", *options], check=True)
+    if change:
+        model = onnx.load(path)
+        change(model.graph)
+        onnx.save(model, path)
     model, engine, session = c.c_void_p(), c.c_void_p(), c.c_void_p()
     check(lib.dnnl_tp_onnx_open(c.byref(model), path.encode(), None), "open")
     check(lib.dnnl_tp_engine_create(c.byref(engine), 1, c.c_size_t(0)), "engine")
@@ -162,4 +168,45 @@ for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"],
             y = state.run(input_ids=ids[:2, k:k + 1], attention_mask=mask[:, :k + 1])
             near(y, want[:, k:k + 1], "a mask with zeros")
         state.close()
+
+
+def changed(*nodes, **constants):
+    """Puts nodes behind the logits, which they read as "plain"; "length" is that of the past, f32, "number" the same, s64 {1}."""
+    def change(g):
+        g.node[-1].output[0] = "plain"
+        constants["at"] = np.array([2], np.int64)
+        g.initializer.extend(numpy_helper.from_array(a, n) for n, a in constants.items())
+        g.node.append(helper.make_node("Shape", ["past_key_values.0.key"], ["sizes"]))
+        g.node.append(helper.make_node("Gather", ["sizes", "at"], ["number"], axis=0))
+        g.node.append(helper.make_node("Cast", ["number"], ["length"], to=1))
+        g.node.extend(helper.make_node(op, x, [y], **more) for op, x, y, more in nodes)
+    return change
+
+
+# What else depends on the past: such models are right, and not in place.
+table, i64 = rng.standard_normal((400, 50)).astype(np.float32), lambda *x: np.array(x, np.int64)
+leaks = {
+    "length": changed(("Add", ["plain", "length"], "logits", {})),
+    "limit": changed(("Greater", ["number", "fifty"], "more", {}), ("Where", ["more", "two", "half"], "by", {}),
+                     ("Mul", ["plain", "by"], "logits", {}), fifty=i64(20), two=np.array([2], np.float32),
+                     half=np.array([.5], np.float32)),
+    "table": changed(("Slice", ["table", "number", "end", "zero"], "rest", {}), ("Slice", ["rest", "zero", "next", "zero"], "row", {}),
+                     ("Add", ["plain", "row"], "logits", {}), table=table, end=i64(400), zero=i64(0), next=i64(1)),
+    "past": changed(("ReduceSum", ["past_key_values.1.value", "axes"], "sum", {"keepdims": 0}),
+                    ("Add", ["plain", "sum"], "logits", {}), axes=i64(0, 1, 2, 3)),
+}
+for leak, change in leaks.items():
+    session, peer = opened("states_leak_" + leak, "--style", "llama", change=change)
+    ids, names = rng.integers(0, 50, (1, 30)), [i.name for i in peer.get_inputs()]
+    past = {i.name: np.zeros((1, i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
+    state, at = State(session, names), 0
+    for n in [4] + [1] * 26:
+        y = state.run(input_ids=ids[:, at:at + n], attention_mask=ones(1, at + n))
+        want = dict(zip((o.name for o in peer.get_outputs()), peer.run(
+            None, {"input_ids": ids[:, at:at + n], "attention_mask": ones(1, at + n), **past})))
+        at += n
+        past = {name: want[name.replace("past_key_values", "present")] for name in past}
+        near(y, want["logits"], f"a model that reads the {leak} of its past, row {at}")
+    assert state.info().in_place == 0, f"a model that reads the {leak} of its past is in place"
+    state.close()
 print("states: logits are ONNX Runtime's")
