@@ -135,3 +135,14 @@ def positive_of_products(n):
     nodes = [node("MatMul", [f"t{i}" if i else "a", "a"], [f"t{i + 1}"]) for i in range(n)]
     return model(*nodes, node("NonZero", [f"t{n}"], ["p"]), value(11, "a", FLOAT, ["m", "m"]),
                  value(12, "p", INT64, [2, "k"]))
+
+
+def accumulating():
+    """sum = the rows of present added up, present = past and x behind each other; past {b, n, 2}, x {b, m, 2}."""
+    axis = text(5, text(1, "axis") + number(3, 1) + number(20, 2))
+    keeps = text(5, text(1, "keepdims") + number(3, 0) + number(20, 2))
+    return model(text(1, text(1, "past") + text(1, "x") + text(2, "present") + text(4, "Concat") + axis),
+                 text(1, text(1, "present") + text(1, "axes") + text(2, "sum") + text(4, "ReduceSum") + keeps),
+                 tensor("axes", INT64, [1], struct.pack("<q", 1)), value(11, "x", FLOAT, ["b", "m", 2]),
+                 value(11, "past", FLOAT, ["b", "n", 2]), value(12, "sum", FLOAT, ["b", 2]),
+                 value(12, "present", FLOAT, ["b", "k", 2]))
