@@ -102,6 +102,13 @@ static const case_t cases[] = {
     /* Other types. */
     {2, 67, K2(9, 3, 2, 0, 1, 1), "acdb", "acdb", BF16, BF16, "simd", false},
     {2, 67, K2(9, 3, 1, 0, 1, 1), "abcd", "abcd", BF16, BF16, "simd", true},
+    {2, 5, K2(9, 3, 1, 0, 1, 1), "acdb", "acdb", BF16, BF16, "simd", false},
+    {1, 12, K2(16, 3, 2, 0, 1, 1), "acdb", "acdb", BF16, BF16, "simd", false},
+    {1, 23, K2(33, 3, 1, 0, 1, 1), "acdb", "acdb", BF16, BF16, "simd", false},
+    {1, 105, K2(9, 2, 2, 0, 0, 0), "acdb", "acdb", BF16, BF16, "simd", false},
+    {2, 5, K2(9, 3, 1, 0, 1, 1), "acdb", "acdb", F32, F32, "simd", false},
+    {1, 12, K2(16, 3, 2, 0, 1, 1), "acdb", "acdb", F32, F32, "simd", false},
+    {1, 23, K2(33, 3, 1, 0, 1, 1), "acdb", "acdb", F32, F32, "simd", false},
     {2, 67, K2(7, 7, 1, 0, 0, 0), "acdb", "acdb", BF16, F32, "simd", false},
     {2, 40, K2(9, 2, 2, 0, 0, 0), "acdb", "acdb", F16, F16, "simd", false},
     {2, 40, K2(9, 3, 2, 0, 1, 1), "acdb", "acdb", S8, S8, "simd", false},

@@ -35,6 +35,8 @@ typedef struct {
     float least; /* maximum of no tap */
     /* divide instead of multiplying by the inverse, because the result is rounded to integers */
     int exact;
+    /* the processor has an instruction that rounds to bf16 */
+    int native;
 } dtp_pool_row_t;
 typedef void (*dtp_pool_row_fn_t)(const dtp_pool_row_t *a);
 
@@ -90,7 +92,6 @@ typedef struct {
     dtp_pool_whole_fn_t whole;
     int64_t lanes; /* of a vector */
 } dtp_pool_kernels_t;
-extern const dtp_pool_kernels_t dtp_pool_kernels__avx512_bf16, dtp_pool_kernels__avx512,
-    dtp_pool_kernels__avx2, dtp_pool_kernels__portable;
+extern const dtp_pool_kernels_t dtp_pool_kernels__avx512, dtp_pool_kernels__avx2, dtp_pool_kernels__portable;
 
 #endif

@@ -35,6 +35,7 @@ typedef struct {
     /* kernels read src, write dst and the workspace directly */
     bool src_direct, dst_direct, tap_direct;
     v_type_t type; /* type that the kernels of rows read and write */
+    bool native;   /* the processor has an instruction that rounds to bf16 */
     float least;
     int64_t units, grain;
     /* rows */

@@ -132,7 +132,8 @@ static void pool_rows(void *arg, int slot, int64_t begin, int64_t end) {
                 .maximum = p->maximum,
                 .stream = stream,
                 .least = p->least,
-                .exact = p->exact});
+                .exact = p->exact,
+                .native = p->native});
             if (p->po.len)
                 dtp_postops_apply(&p->po, j->pd, j->ctx, (float *)(void *)y, ld, p->w[2].out, u.channels,
                                   ((u.n * wd->out + u.od) * wh->out + oh) * p->w[2].out, u.c);

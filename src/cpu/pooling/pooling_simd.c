@@ -240,13 +240,14 @@ static dnnl_tp_status_t pooling_init(dtp_pd_t *pd) {
     DTP_DISPATCH(dtp_dt_fits_f32(d->src.data_type) && dtp_dt_fits_f32(d->dst.data_type),
                  UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_pooling_check(pd));
-    p->kernels = DTP_BY_ISA_BF16(isa, &dtp_pool_kernels, &dtp_pool_kernels__portable);
+    p->kernels = DTP_BY_ISA(isa, &dtp_pool_kernels, &dtp_pool_kernels__portable);
     dtp_pooling_windows(d, p->w);
     p->n = d->src.dims[0];
     p->c = d->src.dims[1];
     p->sdt = d->src.data_type;
     p->ddt = d->dst.data_type;
     if (d->alg == dnnl_tp_pooling_max) p->maximum = d->keeps_nan ? DTP_POOL_MAX_NAN : DTP_POOL_MAX;
+    p->native = isa & DTP_ISA_AVX512_BF16;
     p->exact = p->ddt != dnnl_tp_f32;
     p->taps = !dtp_md_is_zero(&d->workspace);
     p->least = pool_least(p->sdt);

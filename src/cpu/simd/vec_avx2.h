@@ -237,6 +237,17 @@ V_INLINE void v_to_bf16_n(void *p, vf x, int64_t n) {
     v_to_bf16(&room, x);
     v_copy2_n((char *)p, (const char *)&room, n);
 }
+/* Of numbers that bf16 holds: nothing is rounded. */
+V_INLINE void v_put_bf16(void *p, vf x) {
+    const __m256i y = _mm256_srli_epi32(_mm256_castps_si256(x), 16);
+    _mm_storeu_si128((__m128i *)p,
+                     _mm_packus_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1)));
+}
+V_INLINE void v_put_bf16_n(void *p, vf x, int64_t n) {
+    __m128i room;
+    v_put_bf16(&room, x);
+    v_copy2_n((char *)p, (const char *)&room, n);
+}
 V_INLINE void v_to_s32(void *p, vf x) { _mm256_storeu_si256((__m256i *)p, v_s32_bits(x)); }
 V_INLINE __m128i v_words(__m256i y) {
     return _mm_packs_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));

@@ -273,6 +273,23 @@ V_INLINE void v_to_bf16(void *p, vf x) {
 V_INLINE void v_to_bf16_n(void *p, vf x, int64_t n) {
     _mm256_mask_storeu_epi16(p, v_first(n), _mm512_cvtepi32_epi16(_mm512_srli_epi32(v_bf16_high(x), 16)));
 }
+/* By the instruction of AVX512-BF16, which makes denormals 0: only where the processor has it. */
+V_INLINE __m256i v_bf16_native(vf x) {
+    __m256i y;
+    __asm__("vcvtneps2bf16 %1, %0" : "=v"(y) : "v"(x));
+    return y;
+}
+V_INLINE void v_to_bf16_native(void *p, vf x) { _mm256_storeu_si256((__m256i *)p, v_bf16_native(x)); }
+V_INLINE void v_to_bf16_n_native(void *p, vf x, int64_t n) {
+    _mm256_mask_storeu_epi16(p, v_first(n), v_bf16_native(x));
+}
+/* Of numbers that bf16 holds: nothing is rounded. */
+V_INLINE void v_put_bf16(void *p, vf x) {
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
+}
+V_INLINE void v_put_bf16_n(void *p, vf x, int64_t n) {
+    _mm512_mask_cvtepi32_storeu_epi16(p, v_first(n), _mm512_srli_epi32(_mm512_castps_si512(x), 16));
+}
 V_INLINE void v_to_s32(void *p, vf x) { _mm512_storeu_si512(p, v_s32_bits(x)); }
 V_INLINE void v_to_s8(void *p, vf x) {
     _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(v_to_int(x, -128.f, 127.f)));

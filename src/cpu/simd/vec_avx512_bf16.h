@@ -8,12 +8,6 @@
 #undef V_ISA
 #define V_ISA(name) name##__avx512_bf16
 
-V_INLINE void v_to_bf16_native(void *p, vf x) {
-    _mm256_storeu_si256((__m256i *)p, (__m256i)_mm512_cvtneps_pbh(x));
-}
-V_INLINE void v_to_bf16_n_native(void *p, vf x, int64_t n) {
-    _mm256_mask_storeu_epi16(p, v_first(n), (__m256i)_mm512_cvtneps_pbh(x));
-}
 #define v_to_bf16 v_to_bf16_native
 #define v_to_bf16_n v_to_bf16_n_native
 

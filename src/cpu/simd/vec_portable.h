@@ -110,6 +110,8 @@ V_INLINE void v_to_bf16(void *p, vf x) { *(uint16_t *)p = dtp_f32_to_bf16(x); }
 V_INLINE void v_to_bf16_n(void *p, vf x, int64_t n) {
     if (n) v_to_bf16(p, x);
 }
+V_INLINE void v_put_bf16(void *p, vf x) { v_to_bf16(p, x); }
+V_INLINE void v_put_bf16_n(void *p, vf x, int64_t n) { v_to_bf16_n(p, x, n); }
 V_INLINE void v_to_s32(void *p, vf x) { *(int32_t *)p = dtp_f32_to_s32(x); }
 V_INLINE void v_to_s8(void *p, vf x) { *(int8_t *)p = dtp_f32_to_s8(x); }
 V_INLINE void v_to_u8(void *p, vf x) { *(uint8_t *)p = dtp_f32_to_u8(x); }
