@@ -78,7 +78,7 @@ def measure(path, name, shapes, number):
     made = sides(path, shapes)
     for _ in range(number + 1):
         _, run = next(made)
-    first, at, rows, results = None, [], [], []
+    first, at, rows, results, held = None, [], [], [], 0.
     feeds = [FEEDS[name](i, shapes) for i in range(shapes)]
     for feed in feeds[-1:] + feeds[:-1]:  # the largest one first: its memory serves all others
         new, result = timed(run, feed)
@@ -88,10 +88,11 @@ def measure(path, name, shapes, number):
         else:
             rows.append((new - again, again))
         results.append(result)
-        at.append(resident() - before)
+        held += sum(x.nbytes for x in result) / 2 ** 20
+        at.append(resident() - before - held)
     for feed in feeds:
         run(feed)
-    return first, at[0], rows, at[-1] - at[0], resident() - before - at[0], results
+    return first, at[0], rows, at[-1] - at[0], resident() - before - held - at[0], results
 
 
 def intermediates(path, feed):
