@@ -72,11 +72,12 @@ static void put_drawn(bytes_t *m, const model_t *of) {
     put_model(m, &g, 10, 22);
 }
 
+/* Builds on another runtime have no pools of threads: there the session runs on the threads that it has. */
 static dnnl_tp_onnx_session_t open_drawn(const model_t *of, int threads, uint64_t seed) {
     static bytes_t m;
     dnnl_tp_onnx_model_t model;
     dnnl_tp_engine_t engine;
-    dnnl_tp_stream_attr_t attr;
+    dnnl_tp_stream_attr_t attr = NULL;
     dnnl_tp_threadpool_t pool;
     dnnl_tp_onnx_session_t session = NULL;
     const dnnl_tp_onnx_open_opts_t open = {.struct_size = sizeof open, .seed = seed};
@@ -84,13 +85,18 @@ static dnnl_tp_onnx_session_t open_drawn(const model_t *of, int threads, uint64_
     put_drawn(&m, of);
     CHECK_OK(dnnl_tp_onnx_open_memory(&model, m.at, m.n, &open));
     CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
-    CHECK_OK(dnnl_tp_threadpool_create(&pool, &pool_opts));
-    CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
-    CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
+    const dnnl_tp_status_t has_pool = dnnl_tp_threadpool_create(&pool, &pool_opts);
+    if (has_pool != dnnl_tp_unimplemented) {
+        CHECK_OK(has_pool);
+        CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+        CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
+    }
     const dnnl_tp_onnx_session_opts_t opts = {.struct_size = sizeof opts, .stream_attr = attr};
     CHECK_OK(dnnl_tp_onnx_session_create(&session, model, engine, &opts));
-    (void)dnnl_tp_stream_attr_destroy(attr);
-    (void)dnnl_tp_threadpool_destroy(pool);
+    if (attr) {
+        (void)dnnl_tp_stream_attr_destroy(attr);
+        (void)dnnl_tp_threadpool_destroy(pool);
+    }
     (void)dnnl_tp_engine_destroy(engine);
     (void)dnnl_tp_onnx_close(model);
     return session;

@@ -161,6 +161,8 @@ const char *dtp_arg_text(int arg, char text[DTP_ARG_TEXT]) {
                  {DNNL_TP_ARG_SRC_1, "SRC_1"},
                  {DNNL_TP_ARG_SRC_2, "SRC_2"},
                  {DNNL_TP_ARG_DST, "DST"},
+                 {DNNL_TP_ARG_DST_1, "DST_1"},
+                 {DNNL_TP_ARG_DST_2, "DST_2"},
                  {DNNL_TP_ARG_WEIGHTS, "WEIGHTS"},
                  {DNNL_TP_ARG_WEIGHTS_1, "WEIGHTS_1"},
                  {DNNL_TP_ARG_WEIGHTS_2, "WEIGHTS_2"},

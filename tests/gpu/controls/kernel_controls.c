@@ -22,10 +22,24 @@ static bool quick;
 
 #define DTP_GPU_MODULE(name) extern const unsigned long long dtp_fatbin_##name[];
 #include "gpu/engine/modules.inc"
-static const void *const modules[] = {
-#define DTP_GPU_MODULE(name) dtp_fatbin_##name,
+static const struct {
+    const char *name;
+    const void *code;
+} modules[] = {
+#define DTP_GPU_MODULE(name) {#name, dtp_fatbin_##name},
 #include "gpu/engine/modules.inc"
 };
+
+/* Modules whose kernels no problem of problems.c runs yet: bugs in them are patches (tests/mutants). */
+static const char *const left_out[] = {"convolution",  "cumsum", "indexed",      "lrn",
+                                       "matmul_exact", "pad",    "pooling",      "recurrent",
+                                       "resampling",   "top_k",  "tree_ensemble"};
+
+static bool is_left_out(const char *name) {
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; ++i)
+        if (!strcmp(name, left_out[i])) return true;
+    return false;
+}
 
 static ptx_module_t *parse(const char *text) {
     char error[512] = "";
@@ -200,7 +214,9 @@ int main(int argc, char **argv) {
     dtp_cu_set_for_test(fake_cuda_table());
     launches_keep();
     run_problems();
-    for (size_t i = 0; i < sizeof modules / sizeof *modules; ++i) judge_module(modules[i]);
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; ++i)
+        if (is_left_out(modules[i].name)) printf("left out: %s\n", modules[i].name);
+        else judge_module(modules[i].code);
     printf("%-24s %6s %6s %9s %6s\n", "bug", "tried", "found", "explained", "silent");
     for (int i = 0; i < BUGS + ARGS; ++i)
         printf("%-24s %6d %6d %9d %6d\n", i < BUGS ? bug_name((bug_t)i) : args_names[i - BUGS], table[i].bugs,
