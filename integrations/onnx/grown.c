@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-/* The capacity of the import that the real one is compared with; what is computed by numbers of keys differs there. */
-enum { OTHER_CAPACITY = 3 };
-
 static void free_grown(dtp_grown_t *g) {
     (void)dnnl_tp_executable_destroy(g->exe);
     (void)dnnl_tp_graph_destroy(g->graph);
@@ -154,8 +151,8 @@ static dnnl_tp_status_t fill(making_t *m, dtp_grown_t *made) {
     const dtp_grown_request_t *r = m->r;
     dtp_growing_t other = {.npairs = r->npairs,
                            .pairs = r->pairs,
-                           .capacity = OTHER_CAPACITY,
-                           .total = OTHER_CAPACITY + r->rows},
+                           .capacity = DTP_LEAST_PAST,
+                           .total = DTP_LEAST_PAST + r->rows},
                   g = other;
     g.capacity = r->capacity;
     g.total = r->capacity + r->rows;

@@ -478,7 +478,9 @@ dnnl_tp_status_t dnnl_tp_onnx_state_create(dnnl_tp_onnx_state_t *state, dnnl_tp_
     st->inputs = part_of(&at, nin, sizeof *st->inputs);
     st->ports = part_of(&at, nin, sizeof *st->ports);
     st->args = part_of(&at, nin, sizeof *st->args);
-    st->least_capacity = o->capacity ? o->capacity : FIRST_CAPACITY;
+    st->least_capacity = o->capacity > DTP_LEAST_PAST ? o->capacity
+                         : o->capacity                ? DTP_LEAST_PAST + 1
+                                                      : FIRST_CAPACITY;
     st->by_joins = o->by_joins != 0;
     dnnl_tp_status_t status = dnnl_tp_success;
     for (int i = 0; i < session->nin && !status; ++i)

@@ -6,6 +6,10 @@
 #include "onnx/growing.h"
 #include "onnx/session.h"
 
+/* Rows of the past in the import that the real one is compared with: the least number that a run in place has. So a
+ * condition on the number that holds at both ends holds between them, unless it is one that comes and goes. */
+enum { DTP_LEAST_PAST = 1 };
+
 /* What an input is in a run that leaves the past in its place. */
 typedef enum {
     DTP_ROLE_ABSENT,
