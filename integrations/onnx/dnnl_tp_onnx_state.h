@@ -7,7 +7,8 @@
  * one of those that doc/onnx.md names, it keeps them in place, with a capacity of 64, 128, 256, ...
  * rows: a run appends its rows, copies nothing of the past, and compiles again only when the capacity
  * grows. Other models run as they do without a state: the state gives the past and takes the present.
- * Results are the same within rounding. One state per sequence, or batch of sequences of one length;
+ * Results are the same within rounding. The tensors of all pairs are {..., rows, elements} with the
+ * same number of rows; a run whose outputs have another shape fails (invalid_shape). One state per sequence, or batch of sequences of one length;
  * states of one session may run at the same time and share all that is compiled. Page:
  * doc/howto/generate_text.md. */
 #ifndef DNNL_TP_ONNX_STATE_H
