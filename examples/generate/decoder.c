@@ -35,7 +35,12 @@ static bool find_ports(decoder_t *d) {
     }
     for (int i = 0; i < info.outputs; ++i) {
         if (!good(dnnl_tp_onnx_output(d->model, i, &port), "output")) return false;
-        if (!strcmp(port.name, "logits") && port.info.data_type == dnnl_tp_f32) d->logits = i;
+        if (!strcmp(port.name, "logits")) d->logits = port.info.data_type == dnnl_tp_f32 ? i : -1;
+        else if (!strstr(port.name, "present")) {
+            fprintf(stderr, "generate: the model has an output '%s', which this program does not know\n",
+                    port.name);
+            return false;
+        }
     }
     if (d->ids < 0 || d->logits < 0) {
         fprintf(stderr, "generate: the model has no input 'input_ids' or no output 'logits' of f32\n");

@@ -1,5 +1,6 @@
 /* generate: text token by token from an ONNX decoder with a cache of keys and values, for one client or several at once.
  * doc/howto/generate_text.md explains it. */
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,23 +18,24 @@ static const char help[] =
     "generate MODEL [options]: continues a prompt of tokens with an ONNX decoder that has a cache of keys "
     "and values\n"
     "  --prompt LIST      tokens, such as 5,17,200; by default 1\n"
-    "  --tokens N         how many to generate, by default 64\n"
+    "  --tokens N         how many to generate, by default 64; at most 1048576\n"
     "  --temperature T    0, the default, takes the most likely token\n"
     "  --top-k K          only the K most likely tokens; 0, the default, all\n"
     "  --top-p P          only the most likely tokens that together have the probability P; by default 1\n"
     "  --seed N           of the first client, by default 1; each further one has the next\n"
-    "  --threads N        of the pool, by default 1\n"
-    "  --clients N        sequences at once, by default 1\n"
+    "  --threads N        of the pool, by default 1; at most 256\n"
+    "  --clients N        sequences at once, by default 1; at most 64\n"
     "  --joins            gives the past and takes the present in each run\n"
     "  --recompute        runs all tokens anew for each one\n"
-    "  --quiet            no tokens, only the summary\n";
+    "  --quiet            no tokens, only the summary\n"
+    "Exit status: 0; 1: the model cannot be run, or the output cannot be written; 2: wrong options\n";
 
 typedef struct {
     const char *model;
     int64_t prompt[MOST_PROMPT];
     int64_t nprompt, tokens;
     sampling_t sampling;
-    int threads, clients;
+    int64_t seed, threads, clients;
     bool joins, recompute, quiet;
 } options_t;
 
@@ -56,56 +58,72 @@ static double now_ms(void) {
 
 /* ---- Options ------------------------------------------------------------------------------------------------ */
 
-static bool read_whole(const char *text, long long least, long long most, long long *x) {
+static bool read_whole(const char *name, const char *text, int64_t least, int64_t most, int64_t *x) {
     char *end;
+    errno = 0;
     *x = strtoll(text, &end, 10);
-    return *text && !*end && *x >= least && *x <= most;
+    if (*text && !*end && !errno && *x >= least && *x <= most) return true;
+    fprintf(stderr, "generate: %s is a whole number of %lld to %lld, not '%s'\n", name, (long long)least,
+            (long long)most, text);
+    return false;
 }
-static bool read_number(const char *text, double least, double most, double *x) {
+
+static bool read_number(const char *name, const char *text, double most, double *x) {
     char *end;
     *x = strtod(text, &end);
-    return *text && !*end && *x >= least && *x <= most;
+    if (*text && !*end && *x >= 0 && *x <= most) return true;
+    fprintf(stderr, "generate: %s is a number of 0 to %g, not '%s'\n", name, most, text);
+    return false;
 }
 
 static bool read_prompt(options_t *o, const char *text) {
-    for (o->nprompt = 0; *text; ++o->nprompt) {
+    const char *at = text;
+    for (o->nprompt = 0;; ++at) {
         char *end;
-        if (o->nprompt == MOST_PROMPT) return false;
-        o->prompt[o->nprompt] = strtoll(text, &end, 10);
-        if (end == text || (*end && *end != ',')) return false;
-        text = *end ? end + 1 : end;
+        errno = 0;
+        const int64_t token = strtoll(at, &end, 10);
+        if (end == at || (*end && *end != ',') || errno || token < 0 || o->nprompt == MOST_PROMPT) break;
+        o->prompt[o->nprompt++] = token;
+        if (!*end) return true;
+        at = end;
     }
-    return o->nprompt > 0;
+    fprintf(stderr, "generate: --prompt is a list of 1 to %d tokens, such as 5,17,200, not '%s'\n",
+            MOST_PROMPT, text);
+    return false;
 }
 
 static bool read_option(options_t *o, const char *name, const char *value) {
-    long long n;
-    bool good = false;
-    if (!strcmp(name, "--prompt")) return read_prompt(o, value);
-    if (!strcmp(name, "--temperature")) return read_number(value, 0, 1e6, &o->sampling.temperature);
-    if (!strcmp(name, "--top-p")) return read_number(value, 0, 1, &o->sampling.top_p);
-    if (!strcmp(name, "--tokens") && (good = read_whole(value, 1, 1 << 20, &n))) o->tokens = n;
-    if (!strcmp(name, "--top-k") && (good = read_whole(value, 0, 1 << 30, &n))) o->sampling.top_k = (int)n;
-    if (!strcmp(name, "--seed") && (good = read_whole(value, 0, INT64_MAX, &n)))
-        o->sampling.seed = (uint64_t)n;
-    if (!strcmp(name, "--threads") && (good = read_whole(value, 1, 256, &n))) o->threads = (int)n;
-    if (!strcmp(name, "--clients") && (good = read_whole(value, 1, MOST_CLIENTS, &n))) o->clients = (int)n;
-    return good;
+    const struct {
+        const char *name;
+        int64_t least, most, *to;
+    } whole[] = {{"--tokens", 1, 1 << 20, &o->tokens},
+                 {"--top-k", 0, INT32_MAX, &o->sampling.top_k},
+                 {"--seed", 0, INT64_MAX, &o->seed},
+                 {"--threads", 1, 256, &o->threads},
+                 {"--clients", 1, MOST_CLIENTS, &o->clients}};
+    const char *given = value ? value : "";
+    if (!strcmp(name, "--prompt")) return read_prompt(o, given);
+    if (!strcmp(name, "--temperature")) return read_number(name, given, 1e6, &o->sampling.temperature);
+    if (!strcmp(name, "--top-p")) return read_number(name, given, 1, &o->sampling.top_p);
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; ++i)
+        if (!strcmp(name, whole[i].name))
+            return read_whole(name, given, whole[i].least, whole[i].most, whole[i].to);
+    fprintf(stderr, "generate: there is no option '%s'; --help tells the options\n", name);
+    return false;
 }
 
 static bool read_options(options_t *o, int argc, char **argv) {
     for (int i = 1; i < argc; ++i) {
         const char *a = argv[i];
-        if (strncmp(a, "--", 2)) {
-            if (o->model) return false;
-            o->model = a;
-        } else if (!strcmp(a, "--joins")) o->joins = true;
+        if (!strcmp(a, "--joins")) o->joins = true;
         else if (!strcmp(a, "--recompute")) o->recompute = true;
         else if (!strcmp(a, "--quiet")) o->quiet = true;
-        else if (i + 1 == argc || !read_option(o, a, argv[++i])) {
-            fprintf(stderr, "generate: %s: there is no such option, or its value is missing or wrong\n", a);
+        else if (*a == '-') {
+            if (!read_option(o, a, argv[++i])) return false;
+        } else if (o->model) {
+            fprintf(stderr, "generate: two models are given, '%s' and '%s'\n", o->model, a);
             return false;
-        }
+        } else o->model = a;
     }
     if (!o->model) fprintf(stderr, "generate: no model is given; --help tells the options\n");
     return o->model != NULL;
@@ -127,10 +145,10 @@ static bool generate(client_t *c, sequence_t *s, sampler_t *sampler) {
     for (int64_t i = 0; i < o->tokens; ++i) {
         const float *logits = logits_of(c, s, c->tokens, n);
         if (!logits) return false;
-        if (!i) {
-            sampling_t how = o->sampling;
-            how.seed += (uint64_t)c->number;
-            if (!sampler_begin(sampler, &how, s->vocabulary)) return false;
+        if (!i &&
+            !sampler_begin(sampler, &o->sampling, (uint64_t)o->seed + (uint64_t)c->number, s->vocabulary)) {
+            fprintf(stderr, "generate: there is no memory for the choice of tokens\n");
+            return false;
         }
         c->tokens[n++] = sampler_choose(sampler, logits);
         if (!i) c->first_ms = now_ms() - begin;
@@ -175,15 +193,23 @@ static void report(const options_t *o, const client_t *clients, double ms) {
         printf("\n");
     }
     (void)getrusage(RUSAGE_SELF, &use);
-    const double n = (double)o->clients * (double)(o->tokens - 1);
-    fprintf(stderr,
-            "%d clients, %d threads: first token %.2f ms, then %.1f tokens/s (%.3f ms a token of each "
-            "client), %.0f ms\n",
-            o->clients, o->threads, first, decode > 0 ? n * 1e3 / decode : 0,
-            o->tokens > 1 ? decode / (double)(o->tokens - 1) : 0, ms);
+    const double later = (double)(o->tokens - 1);
+    fprintf(stderr, "clients %lld, threads %lld: first token %.2f ms, ", (long long)o->clients,
+            (long long)o->threads, first);
+    if (later > 0 && decode > 0)
+        fprintf(stderr, "then %.1f tokens/s (%.3f ms a token of each client), ",
+                (double)o->clients * later * 1e3 / decode, decode / later);
+    fprintf(stderr, "%.0f ms\n", ms);
     fprintf(stderr, "%llu of %llu runs left the past in its place; states %.2f MB, process %.1f MB\n",
             (unsigned long long)in_place, (unsigned long long)runs, (double)bytes / 1e6,
             (double)use.ru_maxrss / 1e3);
+}
+
+/* Whether all that was printed went out. */
+static bool is_written(bool good) {
+    good = !fflush(stdout) && !ferror(stdout) && good;
+    if (!good) fprintf(stderr, "generate: the output cannot be written\n");
+    return good;
 }
 
 int main(int argc, char **argv) {
@@ -192,14 +218,14 @@ int main(int argc, char **argv) {
                    .tokens = 64,
                    .threads = 1,
                    .clients = 1,
-                   .sampling = {.top_p = 1, .seed = 1}};
-    if (argc == 2 && !strcmp(argv[1], "--help")) {
-        fputs(help, stdout);
-        return 0;
-    }
+                   .seed = 1,
+                   .sampling = {.top_p = 1}};
+    for (int i = 1; i < argc; ++i)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return !is_written(fputs(help, stdout) >= 0);
     if (!read_options(&o, argc, argv)) return 2;
     decoder_t d;
-    if (!decoder_open(&d, o.model, o.threads)) {
+    if (!decoder_open(&d, o.model, (int)o.threads)) {
         decoder_close(&d);
         return 1;
     }
@@ -223,6 +249,7 @@ int main(int argc, char **argv) {
         failed |= clients[i].failed;
     }
     if (!failed) report(&o, clients, now_ms() - start);
+    failed |= !is_written(true);
     for (int i = 0; i < o.clients; ++i) free(clients[i].tokens);
     (void)pthread_barrier_destroy(&begin);
     decoder_close(&d);

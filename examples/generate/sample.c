@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-int sampler_begin(sampler_t *s, const sampling_t *how, int64_t vocabulary) {
-    *s = (sampler_t){.how = *how, .random = how->seed, .n = vocabulary};
+int sampler_begin(sampler_t *s, const sampling_t *how, uint64_t seed, int64_t vocabulary) {
+    *s = (sampler_t){.how = *how, .random = seed, .n = vocabulary};
     s->order = malloc((size_t)vocabulary * sizeof *s->order);
     s->weights = malloc((size_t)vocabulary * sizeof *s->weights);
     return s->order && s->weights;

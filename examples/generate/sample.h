@@ -6,9 +6,8 @@
 
 typedef struct {
     double temperature; /* 0: the most likely token */
-    int top_k;          /* only the most likely ones; 0: all */
+    int64_t top_k;      /* only the most likely ones; 0: all */
     double top_p;       /* only the most likely ones that together have this probability; 1: all */
-    uint64_t seed;
 } sampling_t;
 
 /* Room and state of one sequence. */
@@ -21,7 +20,7 @@ typedef struct {
 } sampler_t;
 
 /* 0 when there is no memory. */
-int sampler_begin(sampler_t *s, const sampling_t *how, int64_t vocabulary);
+int sampler_begin(sampler_t *s, const sampling_t *how, uint64_t seed, int64_t vocabulary);
 int64_t sampler_choose(sampler_t *s, const float *logits);
 void sampler_end(sampler_t *s);
 

@@ -76,3 +76,17 @@ other, _ = generate(model, *sampled, "2")
 greedy, _ = generate(model, *sampled[2:4], "--top-k", "1", "--temperature", "5")
 assert one == again and one != other, "sampling does not follow its seed"
 assert greedy == [want], "the most likely token of one is another one"
+
+# What cannot be: a text on standard error, no tokens, and exit status 2 for wrong options, 1 for the rest.
+empty = os.path.join(work, "empty.onnx")
+open(empty, "w").close()
+for status, arguments in [(2, [model, *words.split()]) for words in (
+        "--tokens 0", "--tokens -1", "--tokens 1e9", "--tokens 1048577", "--tokens 99999999999999999999", "--tokens", "--bogus 1",
+        "-x", "-", model, "--prompt 5,", "--prompt -1", "--prompt x", "--top-p 2", "--temperature nan", "--threads 0",
+        "--clients 65")] + [(2, []), (1, [work]), (1, [empty]), (1, [os.devnull]), (1, [model, "--prompt", "300"])]:
+    r = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+    assert r.returncode == status and r.stderr.startswith("generate: ") and not r.stdout, f"{arguments}: {r}"
+for full in ([model, "--tokens", "2"], ["--help"]) if os.path.exists("/dev/full") else ():
+    with open("/dev/full", "w") as out:
+        r = subprocess.run([program, *full], stdout=out, stderr=subprocess.PIPE, timeout=20)
+    assert r.returncode == 1, f"{full} on a full disk: {r}"
