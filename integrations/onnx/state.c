@@ -521,8 +521,10 @@ dnnl_tp_status_t dnnl_tp_onnx_state_run(dnnl_tp_onnx_state_t state, int nargs, c
 }
 
 dnnl_tp_status_t dnnl_tp_onnx_state_truncate(dnnl_tp_onnx_state_t state, int64_t length) {
-    if (!state || length < 0 || length > state->length)
-        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "the state is NULL, or has not %lld rows",
+    if (!state) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "the state is NULL");
+    if (length < 0 || length > state->length)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments,
+                             "the state has %lld rows, it cannot keep %lld of them", (long long)state->length,
                              (long long)length);
     state->length = length;
     return dnnl_tp_success;
@@ -533,8 +535,8 @@ dnnl_tp_status_t dnnl_tp_onnx_state_reorder(dnnl_tp_onnx_state_t state, int n, c
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "there is no state, no batch, or no new batch");
     for (int i = 0; i < n; ++i)
         if (sequences[i] < 0 || sequences[i] >= state->batch)
-            return dtp_onnx_fail(dnnl_tp_invalid_arguments, "sequence %lld of %lld", (long long)sequences[i],
-                                 (long long)state->batch);
+            return dtp_onnx_fail(dnnl_tp_invalid_arguments, "there is no sequence %lld in a batch of %lld",
+                                 (long long)sequences[i], (long long)state->batch);
     for (int i = 0; i < state->npairs; ++i)
         if (state->kept[i].info.dims[0] != state->batch)
             return dtp_onnx_fail(dnnl_tp_unimplemented, "the batch is not the first dimension of input '%s'",

@@ -4,6 +4,7 @@ python/layouts.c holds the sizes that the C compiler gives these structs; they a
 an error when the package is loaded and not a crash later.
 """
 import ctypes as c
+import operator
 import os
 import re
 from typing import Any, Optional, Tuple
@@ -176,6 +177,14 @@ def call(name: str, *args: Any) -> None:
     status = getattr(lib, "dnnl_tp_" + name)(*args)
     if status:
         fail(status)
+
+
+def count(name: str, value: Any, least: int, most: int) -> int:
+    """A whole number that the library may have: ctypes would cut off what exceeds an int."""
+    number = operator.index(value)
+    if not least <= number <= most:
+        raise InvalidArgument(f"{name} is {number}, not in {least}..{most}", 2)
+    return number
 
 
 class Handle:

@@ -5,7 +5,6 @@ import contextlib
 import ctypes as c
 import errno
 import itertools
-import operator
 import os
 import threading
 import time
@@ -37,14 +36,6 @@ def _bfloat16() -> Any:
     except ImportError:
         return None
     return np.dtype(ml_dtypes.bfloat16)
-
-
-def _count(name: str, value: Any, least: int, most: int) -> int:
-    """A whole number that the library may have: ctypes would cut off what exceeds an int."""
-    number = operator.index(value)
-    if not least <= number <= most:
-        raise InvalidArgument(f"{name} is {number}, not in {least}..{most}", 2)
-    return number
 
 
 def _path(name: str, value: Path) -> bytes:
@@ -119,7 +110,7 @@ class Pool(_Here):
     """
 
     def __init__(self, threads: int) -> None:
-        threads = _count("threads", threads, 1, _MAX_THREADS)
+        threads = _native.count("threads", threads, 1, _MAX_THREADS)
         opts = _native.ThreadpoolOpts(struct_size=c.sizeof(_native.ThreadpoolOpts), num_threads=threads)
         self._pool = _native.Handle("threadpool_create", "threadpool_destroy", c.byref(opts))
         self._attr = _native.Handle("stream_attr_create", "stream_attr_destroy", _CPU)
@@ -139,7 +130,7 @@ def _fix(inputs: List[Port], outputs: List[Port], dims: Mapping[str, int], all_a
     if not isinstance(dims, Mapping):
         raise TypeError(f"dims are a dict of sizes, not {type(dims).__name__}")
     for name, value in dims.items():
-        size = _count(f"dims[{name!r}]", value, 0, _MAX_SIZE)
+        size = _native.count(f"dims[{name!r}]", value, 0, _MAX_SIZE)
         if name in symbols:
             for p in inputs + outputs:
                 for axis, n in enumerate(p.shape or ()):
@@ -239,13 +230,13 @@ class Session(_Here):
                  seed: int = 0) -> None:
         if fpmath not in _fpmath_modes:
             raise InvalidArgument(f"fpmath is {fpmath!r}, not one of {', '.join(_fpmath_modes)}", 2)
-        max_calls = _count("max_calls", max_calls, 0, _MAX_CALLS)
-        threads = _count("threads", threads, 1, _MAX_THREADS)
+        max_calls = _native.count("max_calls", max_calls, 0, _MAX_CALLS)
+        threads = _native.count("threads", threads, 1, _MAX_THREADS)
         if not isinstance(pool, (Pool, type(None))):
             raise TypeError(f"pool is {pool!r}, not a dnnl_tp.Pool")
         folder = None if base_folder is None else _path("base_folder", base_folder)
         self._profile = None if profile is None else _path("profile", profile)
-        self._model = open_model(model, folder, None, _count("seed", seed, 0, _MAX_SEED))
+        self._model = open_model(model, folder, None, _native.count("seed", seed, 0, _MAX_SEED))
         is_file = not isinstance(model, _Bytes)
         if self._profile is not None:
             self._check_profile(self._profile, [os.fsencode(cast(Path, model))] if is_file else [])
@@ -433,8 +424,6 @@ class Session(_Here):
         for i, a in enumerate(given or ()):
             if a is None:
                 continue
-            if made[i] is None:
-                raise InvalidArgument(f"out['{self.outputs[i].name}'] is an output that the state gets", 2)
             if a.shape != made[i].shape or a.dtype != made[i].dtype:
                 raise InvalidArgument(f"out['{self.outputs[i].name}'] is {a.dtype}{list(a.shape)}, the result is "
                                       f"{made[i].dtype}{list(made[i].shape)}", 2)
@@ -472,9 +461,12 @@ class Session(_Here):
         state    a State of this session: it has the inputs of its pairs, and gets their outputs
         """
         if state is not None:
-            state._check(self, inputs, outputs, out)
-            taken = self._fetch(inputs, None, out, timeout, cancel, state)
-            return taken if outputs is None else state._select(taken, outputs)
+            if not isinstance(state, _state.State):
+                raise TypeError(f"state is {state!r}, not a dnnl_tp.State")
+            names = None if outputs is None or isinstance(outputs, (str, bytes)) else list(outputs)
+            state._check(self, (outputs or ()) if names is None else names, out or ())
+            made = cast(Dict[str, Any], self._fetch(inputs, None, out, timeout, cancel, state))
+            return made if names is None else {name: made[name] for name in names}
         if outputs is None and out is None and timeout is None and cancel is None and not self._in_parts:
             try:
                 result = self._door.run(inputs)  # type: ignore[arg-type]
@@ -507,13 +499,15 @@ class Session(_Here):
         """What a sequence of runs hands on, such as the keys and values of a decoder: for run(..., state=state).
 
         capacity  rows to make room for at first; 0: 64. It doubles when they are full
-        pairs     outputs by the input that gets them in the next run; None: each input with "past" in its name and the
-                  output with "present" there
-        by_joins  the past is never left in its place, to compare
+        pairs     a dict: the output that each input gets in the next run; None: each input with "past" in its name, and
+                  the output with "present" there
+        by_joins  the past is never left in its place, to compare, or to save memory
+
+        Raises InvalidArgument where a name is not there, or the model has no such pairs.
         """
         if self._closed:
             raise ValueError("the session is closed")
-        return _state.State(self, _count("capacity", capacity, 0, _MAX_CALLS), pairs, by_joins)
+        return _state.State(self, _native.count("capacity", capacity, 0, _MAX_CALLS), pairs, by_joins)
 
     def metadata(self) -> Metadata:
         """What the file says about its model."""

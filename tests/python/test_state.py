@@ -41,15 +41,36 @@ class States(unittest.TestCase):
                 other.run({"x": x}, state=state)
             with self.assertRaisesRegex(ValueError, "cannot be given"):
                 s.run({"x": x, "past": x}, state=state)
-            with self.assertRaisesRegex(ValueError, "the state gets output 'present'"):
-                s.run({"x": x}, outputs=["present"], state=state)
-            with self.assertRaises(ValueError):
-                state.truncate(5)
-            with self.assertRaises(ValueError):
-                state.reorder([1])
+            for wanted in {"outputs": ["present"]}, {"outputs": iter(["sum", "present"])}, {"out": {"present": x}}:
+                with self.assertRaisesRegex(ValueError, "the state gets output 'present'"):
+                    s.run({"x": x}, state=state, **wanted)
+            with self.assertRaisesRegex(ValueError, "no output 'nothing'"):
+                s.run({"x": x}, outputs=["nothing"], state=state)
+            self.assertEqual(state.stats()["runs"], 0)
+            for length in 5, -1, 2**64:  # the last one is 0 in 64 bits
+                with self.assertRaises(ValueError):
+                    state.truncate(length)
+            for wrong in "1", 1.5, None:
+                with self.assertRaises(TypeError):
+                    state.truncate(wrong)
+            s.run({"x": x}, state=state)
+            for sequences in [1], [-1], [2**64], []:
+                with self.assertRaises(ValueError):
+                    state.reorder(sequences)
+            with self.assertRaises(TypeError):
+                state.reorder([.5])
+            with self.assertRaisesRegex(TypeError, "pairs are a dict"):
+                s.state(pairs=[("past", "present")])
+            with self.assertRaisesRegex(TypeError, "not a dnnl_tp.State"):
+                s.run({"x": x}, state=3)
+            self.assertEqual(state.length, 1)
             state.close()
-            with self.assertRaisesRegex(ValueError, "closed"):
-                s.run({"x": x}, state=state)
+            state.close()
+            self.assertEqual(repr(state), "<dnnl_tp.State, closed>")
+            for use in (lambda: s.run({"x": x}, state=state), lambda: state.length, state.stats, lambda: state.truncate(0),
+                        lambda: state.reorder([0])):
+                with self.assertRaisesRegex(ValueError, "the state is closed"):
+                    use()
 
 
 if __name__ == "__main__":
