@@ -330,6 +330,42 @@ static void far_windows(void **state) {
     for (size_t i = 0; i < sizeof far / sizeof *far; ++i) run_case(&far[i], i);
 }
 
+/* Results that go past the caches, in pixels longer than their channels: of what is left of the channels for the last
+ * unit, vectors begin nowhere but in whole lines. */
+static void streams(void **state) {
+    (void)state;
+    enum { PIXEL = 224 };
+    static const int64_t channels[] = {216, 220, 200, 208};
+    int n;
+    const place_t *at = places(&n);
+    int64_t l2[16], l3[16];
+    assert_in_range(n, 1, 16);
+    for (int i = 0; i < n; ++i) {
+        l2[i] = at[i].engine->l2_bytes;
+        l3[i] = at[i].engine->l3_bytes;
+    }
+    for (int i = 0; i < n; ++i) at[i].engine->l2_bytes = at[i].engine->l3_bytes = 0;
+    for (int k = 0; k < 8; ++k) {
+        const case_t c = {1,      channels[k / 2], 2,      {3, 200}, {3, 3}, {1, 1 + k % 2}, {0},  {1, 1},
+                          {1, 1}, "acdb",          "acdb", F32,      F32,    "simd",         false};
+        const int64_t in[] = {1, c.c, 3, 200}, out[] = {1, c.c, out_of(&c, 0), out_of(&c, 1)};
+        const dnnl_tp_dims_t strides = {PIXEL * out[2] * out[3], 1, PIXEL * out[3], PIXEL};
+        test_rng_t r = test_rng((uint64_t)k);
+        data_t d;
+        dtp_md_t dst;
+        memset(&d, 0, sizeof d);
+        tensor_layout(&d.src, 4, in, F32, "acdb");
+        tensor_fill(&d.src, &r, -9.f, 9.f, false);
+        CHECK_OK(dtp_md_init_strides(&dst, 4, out, F32, strides));
+        run_alg(&c, k % 4 < 2 ? MAX : EXCLUDE, false, &d, &dst);
+        tensor_free(&d.src);
+    }
+    for (int i = 0; i < n; ++i) {
+        at[i].engine->l2_bytes = l2[i];
+        at[i].engine->l3_bytes = l3[i];
+    }
+}
+
 /* A NaN is larger than nothing; averages pass it on. Infinities are ordinary. */
 static void special_values(void **state) {
     (void)state;
@@ -501,7 +537,7 @@ static void queries(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table),       cmocka_unit_test(random_cases),
-                                       cmocka_unit_test(far_windows), cmocka_unit_test(special_values),
+                                       cmocka_unit_test(far_windows), cmocka_unit_test(streams), cmocka_unit_test(special_values),
                                        cmocka_unit_test(nan_stays),   cmocka_unit_test(workspaces),
                                        cmocka_unit_test(queries)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);

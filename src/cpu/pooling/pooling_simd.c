@@ -99,9 +99,12 @@ static bool pool_is_large(const dtp_pd_t *pd) {
     return dtp_exceeds_caches(src + dst, pd->engine->l3_bytes) && dst > (double)pd->engine->l2_bytes;
 }
 
-/* Whether rows of each unit begin with a cache line of dst, and so do their pixels. */
+/* Whether rows of each unit begin with a cache line of dst, and so do their pixels and all their vectors: of channels that are
+ * not whole vectors, the last one begins in the one before. */
 static bool pool_lines_whole(const dtp_pool_plan_t *p) {
     const dtp_pool_view_t *y = &p->dst;
+    const int64_t left = p->c % p->block, lanes = p->kernels->lanes;
+    if (left > lanes && left % lanes) return false;
     int64_t all = y->offset0 | y->n_stride | p->block | (y->block > 1 ? y->c_stride : 0);
     for (int i = 0; i < DTP_POOLING_DIMS; ++i) all |= y->s[i];
     return all % (DTP_CACHE_LINE / (int64_t)sizeof(float)) == 0;
