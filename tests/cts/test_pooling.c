@@ -536,9 +536,9 @@ static void queries(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(table),       cmocka_unit_test(random_cases),
-                                       cmocka_unit_test(far_windows), cmocka_unit_test(streams), cmocka_unit_test(special_values),
-                                       cmocka_unit_test(nan_stays),   cmocka_unit_test(workspaces),
-                                       cmocka_unit_test(queries)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(table),          cmocka_unit_test(random_cases),
+                                       cmocka_unit_test(far_windows),    cmocka_unit_test(streams),
+                                       cmocka_unit_test(special_values), cmocka_unit_test(nan_stays),
+                                       cmocka_unit_test(workspaces),     cmocka_unit_test(queries)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

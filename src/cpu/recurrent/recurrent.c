@@ -1,6 +1,6 @@
-/* Steps of LSTM and GRU: sequences are shared among threads, each with all its steps; fewer sequences than
- * threads share the hidden units of each step where a step is worth it. Weights are packed by panels of
- * hidden units, once where they are constants, otherwise by each run. */
+/* Steps of LSTM and GRU: sequences are shared among threads, each with all its steps; where there are two
+ * threads or more for each sequence, they share the hidden units of each step if a step is worth it. Weights
+ * are packed by panels of hidden units, once where they are constants, otherwise by each run. */
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/graph/recurrent.h"
 #include "cpu/recurrent/recurrent_kern.h"
@@ -12,8 +12,8 @@ typedef struct {
     int64_t block, blocks; /* sequences of one item, items */
     int64_t chunk;         /* steps between two looks at the end of the run */
     double item_ns;
-    int64_t panel_grain;
-    size_t packed; /* bytes of scratch for weights; 0: they are packed */
+    int64_t panel_grain; /* of a step of all sequences */
+    size_t packed;       /* bytes of scratch for weights; 0: they are packed */
     bool shares_panels, has_room;
 } plan_t;
 
@@ -51,8 +51,9 @@ static dnnl_tp_status_t recurrent_init(dtp_pd_t *pd) {
     const double row_ns = panel_ns * (double)p->panels, look_ns = 50e3;
     p->block = dtp_max64(1, dtp_div_up(p->batch, pd->num_threads));
     p->blocks = dtp_div_up(p->batch, p->block);
-    p->shares_panels = !p->has_room && p->batch == 1 && pd->num_threads > 1;
-    p->panel_grain = dtp_grain(panel_ns);
+    p->panel_grain = dtp_grain(panel_ns * (double)p->batch);
+    p->shares_panels =
+        !p->has_room && p->batch <= pd->num_threads / 2 && p->panels / p->panel_grain >= 2 * p->batch;
     p->item_ns = row_ns * (double)(p->block * p->steps);
     p->chunk = dtp_max64(1, (int64_t)(look_ns / (row_ns * (double)p->block)));
     const int64_t room = p->has_room ? 2 * p->batch * p->hidden : 0;
@@ -155,7 +156,7 @@ static dnnl_tp_status_t recurrent_execute(const dtp_pd_t *pd, const dtp_exec_ctx
                 .hidden = p->hidden,
                 .end = p->panels}};
     if (last_c) memcpy(last_c, ctx->ptr[DTP_RECURRENT_C], bytes);
-    if (p->shares_panels && p->panels / 2 >= p->panel_grain) step_by_step(&j);
+    if (p->shares_panels) step_by_step(&j);
     else dtp_parallel_for(ctx->par, p->blocks, p->blocks > 1 ? -(int64_t)p->item_ns - 1 : 1, sequences, &j);
     const int64_t last = d->reverse ? 0 : p->steps - 1;
     memcpy(ctx->ptr[DTP_RECURRENT_LAST_H],

@@ -7,9 +7,10 @@
 #include "support/tensor.h"
 #include "support/upload.h"
 
-enum { MOST_X = 60000, MOST_R = 4 * 70 * 70, MOST_STATE = 700, RESULTS = 3, FILLED = 0x5a };
+enum { MOST_X = 60000, MOST_R = 4 * 200 * 200, MOST_STATE = 700, RESULTS = 3, FILLED = 0x5a };
 static float x[MOST_X], r[MOST_R], h[MOST_STATE], c[MOST_STATE], bias[MOST_STATE];
 static float y[MOST_X], last_h[MOST_STATE], last_c[MOST_STATE];
+static float first_y[MOST_X]; /* on one thread of the same kind */
 static double want_y[MOST_X], want_h[MOST_STATE], want_c[MOST_STATE];
 
 typedef struct {
@@ -116,6 +117,11 @@ static void check(const place_t *at, const problem_t *p, bool constant, unsigned
         if (wanted & 1) {
             compare(at, p, "y", y, want_y, p->steps * state);
             assert_memory_equal(&y[p->steps * state], &beyond, sizeof beyond);
+            const size_t bytes = sizeof *y * (size_t)(p->steps * state);
+            if (at->threads == 1) memcpy(first_y, y, bytes);
+            else if (wanted == 7 && memcmp(first_y, y, bytes))
+                fail_msg("%s x%d: %s, %d x %d: other bits than on one thread", at->name, at->threads,
+                         p->is_lstm ? "lstm" : "gru", (int)p->batch, (int)p->hidden);
         }
         if (wanted & 2) compare(at, p, "h", last_h, want_h, state);
         if (wanted & 4 && p->is_lstm) compare(at, p, "c", last_c, want_c, state);
@@ -156,7 +162,31 @@ static void test_values(void **state) {
         }
 }
 
-/* One sequence whose units are shared among threads, and values at the limits of the functions. */
+/* Few sequences, whose units threads share: steps are worth it. */
+static void test_shared(void **state) {
+    (void)state;
+    test_rng_t rng = test_rng(17);
+    int nplaces;
+    const place_t *at = places(&nplaces);
+    for (int kind = 0; kind < 9; ++kind) {
+        const problem_t p = {.steps = 3,
+                             .batch = 1 + kind / 3,
+                             .hidden = 200 - kind,
+                             .is_lstm = kind % 3 == 0,
+                             .reverse = kind % 2,
+                             .has_bias = kind % 3 == 1};
+        const int64_t parts = p.is_lstm ? 4 : 3, all = p.batch * p.hidden;
+        fill(&rng, x, p.steps * all * parts, 2);
+        fill(&rng, r, parts * p.hidden * p.hidden, .1f);
+        fill(&rng, h, all, 1);
+        fill(&rng, c, all, 1);
+        fill(&rng, bias, p.hidden, 1);
+        expect(&p);
+        for (int k = 0; k < nplaces; ++k) check(&at[k], &p, k % 2, 7);
+    }
+}
+
+/* One sequence of many steps, and values at the limits of the functions. */
 static void test_long(void **state) {
     (void)state;
     test_rng_t rng = test_rng(5);
@@ -214,7 +244,7 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_long),
-                                       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_shared),
+                                       cmocka_unit_test(test_long), cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }
