@@ -78,16 +78,8 @@ static dnnl_tp_status_t import(making_t *m, dtp_growing_t *g, dtp_grown_t *to) {
     const dnnl_tp_tensor_info_t **shapes = dtp_import_alloc(&m->memory, nin * sizeof *shapes);
     dnnl_tp_tensor_info_t *infos = dtp_import_alloc(&m->memory, nin * sizeof *infos);
     if (!values || !fed || !shapes || !infos) return dnnl_tp_out_of_memory;
-    dnnl_tp_onnx_graph_opts_t o = {.struct_size = sizeof o,
-                                   .batch = s->opts.batch,
-                                   .values = values,
-                                   .fed = fed,
-                                   .max_nodes = s->opts.max_nodes,
-                                   .max_bytes = s->opts.max_bytes,
-                                   .inputs = to->inputs,
-                                   .outputs = to->outputs,
-                                   .shapes = shapes,
-                                   .share = s->weights};
+    dnnl_tp_onnx_graph_opts_t o = dtp_session_graph_opts(s, values, fed, to->inputs, to->outputs);
+    o.shapes = shapes;
     for (size_t i = 0; i < nin; ++i) {
         const dtp_grown_input_t *x = &m->r->inputs[i];
         dnnl_tp_onnx_port_t port;
@@ -136,12 +128,7 @@ static dnnl_tp_status_t compile(making_t *m, const dtp_growing_t *g, dtp_grown_t
         if (made->inputs[i] >= 0) shapes[n++] = info_of(&m->r->inputs[i], g->capacity, g->total);
     const dtp_grown_input_t *past = &m->r->inputs[g->pairs[0].input];
     shapes[n++] = (dnnl_tp_tensor_info_t){.ndims = 1, .data_type = dnnl_tp_s32, .dims = {past->info.dims[0]}};
-    const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
-                                         .stream_attr = s->attr,
-                                         .memory_budget = s->opts.memory_budget,
-                                         .deterministic = s->opts.deterministic,
-                                         .fpmath_mode = s->opts.fpmath_mode};
-    DTP_ONNX_TRY(dnnl_tp_executable_compile(&made->exe, made->graph, s->engine, n, shapes, &opts));
+    DTP_ONNX_TRY(dtp_session_compile(s, made->graph, n, shapes, &made->exe));
     for (int i = 0; i < s->nout; ++i)
         DTP_ONNX_TRY(dnnl_tp_executable_query(made->exe, made->outputs[i], &made->results[i]));
     return dnnl_tp_success;

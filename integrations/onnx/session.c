@@ -301,22 +301,38 @@ static model_graph_t *find_graph(session_t *s, request_t *r, dtp_kind_t kind) {
     return NULL;
 }
 
+dnnl_tp_onnx_graph_opts_t dtp_session_graph_opts(const session_t *s, dnnl_tp_onnx_value_t *values,
+                                                 const char **fed, dnnl_tp_value_t *inputs,
+                                                 dnnl_tp_value_t *outputs) {
+    return (dnnl_tp_onnx_graph_opts_t){.struct_size = sizeof(dnnl_tp_onnx_graph_opts_t),
+                                       .batch = s->opts.batch,
+                                       .values = values,
+                                       .fed = fed,
+                                       .max_nodes = s->opts.max_nodes,
+                                       .max_bytes = s->opts.max_bytes,
+                                       .inputs = inputs,
+                                       .outputs = outputs,
+                                       .share = s->weights};
+}
+
+dnnl_tp_status_t dtp_session_compile(const session_t *s, const_dnnl_tp_graph_t graph, int n,
+                                     const dnnl_tp_tensor_info_t *shapes, dnnl_tp_executable_t *exe) {
+    const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
+                                         .stream_attr = s->attr,
+                                         .memory_budget = s->opts.memory_budget,
+                                         .deterministic = s->opts.deterministic,
+                                         .fpmath_mode = s->opts.fpmath_mode};
+    return dnnl_tp_executable_compile(exe, graph, s->engine, n, shapes, &opts);
+}
+
 static dnnl_tp_status_t import(session_t *s, request_t *r, model_graph_t *g) {
     const size_t nin = (size_t)s->nin;
     dnnl_tp_onnx_value_t *values = dtp_import_alloc(&r->memory, nin * sizeof *values);
     const char **fed = dtp_import_alloc(&r->memory, nin * sizeof *fed);
     const dnnl_tp_tensor_info_t **shapes = dtp_session_shapes(s, r);
     if (!values || !fed || !shapes) return dnnl_tp_out_of_memory;
-    dnnl_tp_onnx_graph_opts_t o = {.struct_size = sizeof o,
-                                   .batch = s->opts.batch,
-                                   .values = values,
-                                   .fed = fed,
-                                   .max_nodes = s->opts.max_nodes,
-                                   .max_bytes = s->opts.max_bytes,
-                                   .inputs = g->inputs,
-                                   .outputs = g->outputs,
-                                   .shapes = g->kind == DTP_GRAPH_OPEN ? NULL : shapes,
-                                   .share = s->weights};
+    dnnl_tp_onnx_graph_opts_t o = dtp_session_graph_opts(s, values, fed, g->inputs, g->outputs);
+    if (g->kind != DTP_GRAPH_OPEN) o.shapes = shapes;
     for (int i = 0; i < s->nin; ++i) {
         const dnnl_tp_onnx_port_t *port = &r->ports[i];
         if (is_value(r, i))
@@ -384,12 +400,7 @@ static dnnl_tp_status_t compile(session_t *s, request_t *r, call_t *c) {
         if (part->inputs[i] >= 0) shapes[n++] = r->given[i].info;
     for (int i = 0; i < s->nin; ++i)
         if (c->graph->inputs[i] >= 0) shapes[n++] = *r->args[i].info;
-    const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
-                                         .stream_attr = s->attr,
-                                         .memory_budget = s->opts.memory_budget,
-                                         .deterministic = s->opts.deterministic,
-                                         .fpmath_mode = s->opts.fpmath_mode};
-    return dnnl_tp_executable_compile(&c->exe, c->graph->graph, s->engine, n, shapes, &opts);
+    return dtp_session_compile(s, c->graph->graph, n, shapes, &c->exe);
 }
 
 /* The call's graph and executable. */

@@ -81,6 +81,15 @@ void dtp_session_give_seat(session_t *s, seat_t *seat);
 /* The call for a request, found or made. The caller owns a use of it. */
 dnnl_tp_status_t dtp_session_call(session_t *s, request_t *r, call_t **call);
 
+/* Options of an import for the session, with room for values, fed names, and numbers of inputs and
+ * outputs; without shapes. */
+dnnl_tp_onnx_graph_opts_t dtp_session_graph_opts(const session_t *s, dnnl_tp_onnx_value_t *values,
+                                                 const char **fed, dnnl_tp_value_t *inputs,
+                                                 dnnl_tp_value_t *outputs);
+/* Compiles a graph of the session for the shapes of its n inputs. */
+dnnl_tp_status_t dtp_session_compile(const session_t *s, const_dnnl_tp_graph_t graph, int n,
+                                     const dnnl_tp_tensor_info_t *shapes, dnnl_tp_executable_t *exe);
+
 /* ---- guards.c ----------------------------------------------------------------------------------------------- */
 
 /* The shapes of a request by input; NULL: no memory. */

@@ -7,15 +7,8 @@ import re
 import subprocess
 import sys
 
-try:
-    import numpy as np
-    import onnx
-    import onnx.reference
-    from onnx import helper, numpy_helper
-    from ort_folders import Folders, TYPES, session
-except ImportError as missing:
-    print(f"SKIPPED: {missing}; scripts/get_peers brings it")
-    sys.exit(0)
+from ort_folders import Folders, TYPES, h as helper, np, numpy_helper, onnx, session
+import onnx.reference
 
 MOST, ENOUGH = 48, 800  # outputs, of 64 tensors that the program takes; models
 program, work, lists = sys.argv[1:4]

@@ -1,20 +1,14 @@
 """Nodes whose sizes data decide, inside of functions, branches and loops; Ifs and Loops that only a run can size:
   inner.py NODES OPEN WORK_FOLDER"""
-import os
 import sys
 
-try:
-    import numpy as np
-    from onnx import AttributeProto, TensorProto as T, helper as h, numpy_helper
-    from ort_folders import Folders, session
-except ImportError as missing:
-    print(f"SKIPPED: {missing}; scripts/get_peers brings it")
-    sys.exit(0)
+from ort_folders import Folders, T, f32, h, np, numpy_helper, session
+from onnx import AttributeProto
 
 nodes_program, open_program, work = sys.argv[1:4]
 folders = Folders(work)
 rng = np.random.default_rng(0)
-f32, n, value = np.float32, h.make_node, h.make_tensor_value_info
+n, value = h.make_node, h.make_tensor_value_info
 MINE = [h.make_opsetid("", 17), h.make_opsetid("mine", 1), h.make_opsetid("com.microsoft", 1)]
 NUMBERS = {"minus_one": np.array([-1]), "half": np.array(.5, f32), "zero": np.array(0, f32), "yes": np.array(True),
            "first": np.array([0]), "one": np.array(1, f32)}
@@ -127,4 +121,4 @@ case("scan", [n("Scan", ["r"], ["y"], num_scan_inputs=1,
                 body=graph([n("NonZero", ["row"], ["p"]), n("Shape", ["p"], ["t"]), n("Cast", ["t"], ["s"], to=T.FLOAT)],
                            [("s", T.FLOAT)], [("row", T.FLOAT, None)]))], more, ["y"])
 
-sys.exit(folders.run(nodes_program, open_program, os.devnull))
+sys.exit(folders.run(nodes_program, open_program))

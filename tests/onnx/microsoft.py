@@ -3,13 +3,7 @@ ONNX Runtime; nodes.c runs those of one size, open.c all with open sizes:
   microsoft.py NODES OPEN REFUSED WORK_FOLDER [FIRST_SEED [SEEDS]]"""
 import sys
 
-try:
-    import numpy as np
-    from onnx import helper as h
-    from ort_folders import MS, Folders, f32, i32, i64, model_of, session
-except ImportError as missing:
-    print(f"SKIPPED: {missing}; scripts/get_peers brings it")
-    sys.exit(0)
+from ort_folders import MS, Folders, f32, h, i32, i64, model_of, np, session
 
 nodes_program, open_program, refused, work = sys.argv[1:5]
 first_seed, seeds = int(sys.argv[5]) if len(sys.argv) > 5 else 1, int(sys.argv[6]) if len(sys.argv) > 6 else 1

@@ -1,17 +1,10 @@
 """Types that graphs carry in wider ones: integers of 16 and 32 bits through arithmetic, at the ends of their ranges, and numbers
 rounded to bfloat16; NumPy and ml_dtypes are the judges, exactly:
   narrow.py NODES OPEN WORK_FOLDER"""
-import os
 import sys
 
-try:
-    import ml_dtypes
-    import numpy as np
-    from onnx import TensorProto as T, helper as h
-    from ort_folders import Folders, TYPES, f32, i32, i64, model_of
-except ImportError as missing:
-    print(f"SKIPPED: {missing}; scripts/get_peers brings it")
-    sys.exit(0)
+from ort_folders import Folders, T, TYPES, f32, h, i32, i64, model_of, np
+import ml_dtypes
 
 nodes_program, open_program, work = sys.argv[1:4]
 TYPES |= {np.dtype(np.uint16): T.UINT16, np.dtype(np.int16): T.INT16, np.dtype(np.uint32): T.UINT32,
@@ -136,11 +129,4 @@ case("bf16_constant", [n("Cast", "k", "c", to=T.BFLOAT16), n("Cast", "c", "d", t
      lambda p: rounded.astype(f32)[:4000], np.ones(4000, f32), inits={"k": numbers[:4000]})
 case("bf16_output", [n("Cast", "x0", to=T.BFLOAT16)], lambda p: rounded, numbers)
 tolerances = ("--absolute", "0", "--relative", "0")
-empty = os.path.join(work, "refused.txt")
-with open(empty, "w") as file:
-    file.write("")
-status = 0
-for isa in ("AVX512_CORE_BF16", "AVX2", "SSE41"):
-    os.environ["DNNL_TP_MAX_CPU_ISA"] = isa
-    status |= folders.run(nodes_program, open_program, empty, tolerances=tolerances)
-sys.exit(status)
+sys.exit(folders.run(nodes_program, open_program, tolerances=tolerances, isas=("AVX512_CORE_BF16", "AVX2", "SSE41")))

@@ -1,12 +1,18 @@
-"""Test folders with results of ONNX Runtime: models of nodes, and data sets of one size (fixed/) or of several (open/)."""
+"""Test folders with results of ONNX Runtime: models of nodes, and data sets of one size (fixed/) or of several (open/). A test
+imports this first: it is skipped where the peers are missing."""
 import os
 import shutil
 import subprocess
+import sys
 
-import numpy as np
-import onnx
-import onnxruntime as ort
-from onnx import TensorProto as T, helper as h, numpy_helper
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime as ort
+    from onnx import TensorProto as T, helper as h, numpy_helper
+except ImportError as missing:
+    print(f"SKIPPED: {missing}; scripts/get_peers brings it")
+    sys.exit(0)
 
 f32, i32, i64 = np.float32, np.int32, np.int64
 TYPES = {np.dtype(t): n for t, n in ((f32, T.FLOAT), (np.float64, T.DOUBLE), (i32, T.INT32), (i64, T.INT64), (np.uint8, T.UINT8),
@@ -65,13 +71,16 @@ class Folders:
             with open(os.path.join(folder, "graphs"), "w") as file:
                 file.write(f"{graphs}\n")
 
-    def run(self, nodes_program, open_program, refused, nrefused=0, tolerances=("--absolute", "2e-5")):
-        """The exit status; all sets but nrefused run."""
+    def run(self, nodes_program, open_program, refused=os.devnull, nrefused=0, tolerances=("--absolute", "2e-5"), isas=("",)):
+        """The exit status; all sets but nrefused run. isas: the most that processors may have; "": as the environment says."""
         print(f"{self.counts} sets of {len(self.names)} models")
-        status = subprocess.run([nodes_program, os.path.join(self.work, "fixed"), refused, *tolerances]).returncode
-        for kind, count in self.counts.items():
-            if not count:
-                continue
-            count -= nrefused if kind == "fixed" else 0
-            status |= subprocess.run([open_program, os.path.join(self.work, kind), f"={count}"]).returncode
+        status = 0
+        for isa in isas:
+            env = os.environ | ({"DNNL_TP_MAX_CPU_ISA": isa} if isa else {})
+            status |= subprocess.run([nodes_program, os.path.join(self.work, "fixed"), refused, *tolerances], env=env).returncode
+            for kind, count in self.counts.items():
+                if not count:
+                    continue
+                count -= nrefused if kind == "fixed" else 0
+                status |= subprocess.run([open_program, os.path.join(self.work, kind), f"={count}"], env=env).returncode
         return status
