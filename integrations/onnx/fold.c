@@ -142,6 +142,14 @@ static void compute(cv_t *cv, dnnl_tp_graph_t g, int nout, void **data) {
     (void)dnnl_tp_executable_destroy(e);
 }
 
+/* Whether an operator is computed here: of few elements, or sums of integers, such as a mask's of all keys. */
+static bool wants(int kind, const val_t *x) {
+    enum { MOST_SUMMED = 1 << 20 };
+    return dtp_fold_wants(x) ||
+           (kind == dnnl_tp_op_reduce_sum && x && x->data && dtp_val_elems(x) <= MOST_SUMMED &&
+            (x->info.data_type == dnnl_tp_s64 || x->info.data_type == dnnl_tp_s32));
+}
+
 bool dtp_fold_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr,
                  int nout, val_t **out) {
     enum { FEW = 8 };
@@ -149,7 +157,7 @@ bool dtp_fold_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const
     void *data[FEW];
     if (cv->status || nin > FEW || nout > FEW || nin == 0) return false;
     for (int i = 0; i < nin; ++i)
-        if (in[i] && !dtp_fold_wants(in[i])) return false;
+        if (in[i] && !wants(kind, in[i])) return false;
     dnnl_tp_graph_t g;
     dtp_cv_pass_on(cv, dnnl_tp_graph_create(&g, dnnl_tp_cpu));
     if (cv->status) return true;

@@ -158,6 +158,12 @@ for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"],
             near(state.run(input_ids=ids[:1, :9], attention_mask=ones(1, 9)), want[:1, :9], "anew")
             near(state.run(input_ids=ids[:1, 9:10], attention_mask=ones(1, 10)), want[:1, 9:10], "anew, a row")
             state.close()
+    # Room for more keys than an import looks into (fold.c).
+    state = State(session, names, capacity=5000)
+    for k in range(3):
+        near(state.run(input_ids=ids[:, k:k + 1], attention_mask=ones(3, k + 1)), want[:, k:k + 1], "a large capacity")
+    assert state.info().in_place == (2 if in_place else 0), f"{name}: room for 5,000 rows"
+    state.close()
     if name == "gpt2":  # padding on the left, hidden by the mask: what is not all ones goes by joins
         state, mask = State(session, names), ones(2, 12)
         mask[0, :3] = 0
