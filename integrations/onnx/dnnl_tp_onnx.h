@@ -67,8 +67,8 @@ typedef struct {
 typedef struct {
     const char *name; /**< Lives as long as the model. */
     int onnx_type;    /**< TensorProto.DataType of the file; 0: not given, or not a tensor. */
-    /** Graph type (f32 for FLOAT16, BFLOAT16 and FLOAT8, s8 for INT4, s32 for INT16, ...) and shape; symbolic
-     * dimensions are DNNL_TP_RUNTIME_DIM_VAL. ndims -1: the file gives no shape. */
+    /** Graph type (f32 for FLOAT16, BFLOAT16 and FLOAT8, s8 for INT4, s32 for INT16, ...) and shape;
+     * symbolic dimensions are DNNL_TP_RUNTIME_DIM_VAL. ndims -1: the file gives no shape. */
     dnnl_tp_tensor_info_t info;
     /** Names of symbolic dimensions; NULL: a known size, or no name. */
     const char *symbols[DNNL_TP_MAX_NDIMS];
@@ -247,7 +247,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_map_key(const_dnnl_tp_onnx_model_t
 /** Gives a word of the model. Graphs carry no texts: an input or output of the type STRING has s64
  * elements, the numbers of words. Words are the texts that encoders of the model have (LabelEncoder,
  * OneHotEncoder and CategoryMapper of ai.onnx.ml); for every other text of an input give -1.
- * Thread-safe.
+ * To translate texts, ask for the words from 0 on until there are no more. Thread-safe.
  *
  * @param model a model
  * @param number 0, 1, ...

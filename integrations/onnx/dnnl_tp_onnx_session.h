@@ -123,9 +123,9 @@ typedef void *(dnnl_tp_onnx_room_fn_t)(void *ctx, int index, const dnnl_tp_tenso
  * This is dnnl_tp_onnx_session_get_call() and dnnl_tp_onnx_call_run() in one, also for models whose
  * results have sizes that their elements decide: NonZero, NonMaxSuppression, Unique and Compress,
  * nodes that take a shape, a number or a position that a run computes, branches of an If that make
- * different shapes, a Loop that collects as many values as a run says. Such a model runs in parts; each part is compiled for the sizes that come, and is kept like a
- * call. Between two parts the calling thread computes what these nodes make. A run of a model in
- * parts allocates.
+ * different shapes, a Loop that collects as many values as a run says. Such a model runs in parts;
+ * each part is compiled for the sizes that come, and is kept like a call. Between two parts the
+ * calling thread computes what these nodes make. A run of a model in parts allocates.
  *
  * @param session a session
  * @param nargs number of the model's inputs
@@ -155,7 +155,7 @@ typedef struct {
     uint64_t compilations; /**< number of calls compiled */
     uint64_t evictions;    /**< number of calls dropped to make room */
     int calls;             /**< number of calls that are kept now */
-    /** number of imports of the model: of graphs, and of those that another thread made meanwhile */
+    /** number of imports of the model; one that another thread made faster makes no graph */
     uint64_t imports;
     /** how often a new shape was compared with a graph that does not serve it */
     uint64_t failed_guards;
@@ -169,15 +169,16 @@ typedef struct {
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_session_query(dnnl_tp_onnx_session_t session,
                                                             dnnl_tp_onnx_session_stats_t *stats);
 
-/** Says in words which shapes the graphs of a session serve that it has now, the newest first: for
- * each a line, then a line for each guard, "NODE: x.1 == 224", where x.1 is dimension 1 of input x
- * and NODE is what made the graph special. For people; programs should not rely on the form.
- * Thread-safe.
+/** Says in words which shapes the session's graphs serve, the newest graph first: a line for each
+ * graph, then a line for each of its guards, "NODE: x.1 == 224", where x.1 is dimension 1 of input x
+ * and NODE is the node that needs it (an input's name: the size itself is 0, 1, or 2 and more). For
+ * people; programs should not rely on the form. Thread-safe.
  *
  * @param session a session
- * @param[out] text room for the text, which ends with 0; lines that have no room are left out
+ * @param[out] text the caller's room for the text, which ends with 0; lines that have no room are
+ *     left out
  * @param room bytes of text; 0: none, and text may be NULL
- * @param[out] size bytes that the whole text needs
+ * @param[out] size bytes that the whole text needs, with its 0
  * @return success; invalid_arguments (NULL); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_session_explain(dnnl_tp_onnx_session_t session, char *text,
                                                               size_t room, size_t *size);

@@ -4,13 +4,13 @@
  *
  * A model of this kind has inputs for the past ("past_key_values.0.key") and outputs with what they
  * become ("present.0.key"). A state holds these tensors between runs. Where the model's attention is
- * one of those that doc/onnx.md names, it keeps them in place, with a capacity of 64, 128, 256, ...
- * rows: a run appends its rows, copies nothing of the past, and compiles again only when the capacity
- * grows. Other models run as they do without a state: the state gives the past and takes the present.
- * Results are the same within rounding. The tensors of all pairs are {..., rows, elements} with the
- * same number of rows; a run whose outputs have another shape fails (invalid_shape). One state per sequence, or batch of sequences of one length;
- * states of one session may run at the same time and share all that is compiled. Page:
- * doc/howto/generate_text.md. */
+ * one of those that doc/howto/generate_text.md names, it keeps them in place, with a capacity of 64,
+ * 128, 256, ... rows: a run appends its rows, copies nothing of the past, and compiles again only
+ * when the capacity grows. Other models run as they do without a state: the state gives the past and
+ * takes the present. Results are the same within rounding. The tensors of all pairs are {..., rows,
+ * elements} with the same number of rows; a run whose outputs have another shape fails
+ * (invalid_shape). One state per sequence, or batch of sequences of one length; states of one
+ * session may run at the same time and share all that is compiled. */
 #ifndef DNNL_TP_ONNX_STATE_H
 #define DNNL_TP_ONNX_STATE_H
 
@@ -44,8 +44,9 @@ typedef struct {
  * @param[out] state owned by the caller; NULL on failure
  * @param session kept alive by the state
  * @param opts NULL = defaults
- * @return success; invalid_arguments (struct_size, a negative number, a name that is not there, a
- *     model without pairs); out_of_memory. */
+ * @return success; invalid_arguments (struct_size, a negative number, a name that is not there, an
+ *     input or output in two pairs, or of fewer than two dimensions; a model without pairs);
+ *     out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_state_create(dnnl_tp_onnx_state_t *state,
                                                            dnnl_tp_onnx_session_t session,
                                                            const dnnl_tp_onnx_state_opts_t *opts);
@@ -77,10 +78,12 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_state_truncate(dnnl_tp_onnx_state_
 
 /** Makes each sequence of a batch a copy of one that there is, as beam search does. Thread-compatible.
  *
- * @param state a state with rows
+ * @param state a state that has run
  * @param n size of the new batch
  * @param sequences for each of the new batch, the one of the old batch that it continues
- * @return success; invalid_arguments (a number outside of the batch, no rows); out_of_memory. */
+ * @return success; invalid_arguments (a number outside of the batch, no run yet); unimplemented (a
+ *     tensor whose first dimension is not the batch); out_of_memory. After a failure the state is
+ *     what it was before. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_state_reorder(dnnl_tp_onnx_state_t state, int n,
                                                             const int64_t *sequences);
 
