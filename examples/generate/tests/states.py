@@ -164,6 +164,18 @@ for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"],
         near(state.run(input_ids=ids[:, k:k + 1], attention_mask=ones(3, k + 1)), want[:, k:k + 1], "a large capacity")
     assert state.info().in_place == (2 if in_place else 0), f"{name}: room for 5,000 rows"
     state.close()
+    if name == "llama":  # a mask with a zero: the last key of a sequence is hidden, so this run is not in place
+        state, mask = State(session, names), ones(2, 9)
+        past = {i.name: np.zeros((2, i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
+        first = peer.run(None, {"input_ids": ids[:2, :8], "attention_mask": mask[:, :8], **past})
+        made = dict(zip((o.name for o in peer.get_outputs()), first))
+        past = {n: made[n.replace("past_key_values", "present")] for n in past}
+        mask[0, 8] = 0
+        want = peer.run(["logits"], {"input_ids": ids[:2, 8:9], "attention_mask": mask, **past})[0]
+        state.run(input_ids=ids[:2, :8], attention_mask=mask[:, :8])
+        near(state.run(input_ids=ids[:2, 8:9], attention_mask=mask), want, "a mask with a zero")
+        assert state.info().in_place == 0
+        state.close()
     if name == "gpt2":  # padding on the left, hidden by the mask: what is not all ones goes by joins
         state, mask = State(session, names), ones(2, 12)
         mask[0, :3] = 0
