@@ -16,7 +16,7 @@ except ImportError as missing:
     sys.exit(0)
 
 lib, export, work = c.CDLL(sys.argv[1]), sys.argv[2], sys.argv[3]
-TYPES = {3: np.float32, 16: np.int64}
+TYPES = {3: np.float32, 4: np.int32, 16: np.int64}
 os.makedirs(work, exist_ok=True)
 
 
@@ -57,8 +57,8 @@ class State:
         for i, name in enumerate(self.names):
             if name not in feeds:
                 continue
-            a = feeds[name] = np.ascontiguousarray(feeds[name])
-            infos[i].ndims, infos[i].type = a.ndim, 16 if a.dtype == np.int64 else 3
+            a = feeds[name] = np.asarray(feeds[name], order="C")
+            infos[i].ndims, infos[i].type = a.ndim, next(n for n, t in TYPES.items() if t == a.dtype)
             infos[i].dims[: a.ndim] = a.shape
             args[i].info, args[i].data = c.pointer(infos[i]), a.ctypes.data
         out = {}
@@ -232,4 +232,27 @@ for leak, change in leaks.items():
         # Below its limit the number changes nothing.
         assert state.info().in_place == 0 or (leak == "limit" and capacity), f"a model that reads the {leak} of its past is in place"
         state.close()
+
+
+def takes_total(g):
+    """The number of keys is an input, in place of the mask's size."""
+    node = next(n for n in g.node if n.op_type == "GroupQueryAttention")
+    old = node.input[6]
+    g.node.remove(next(n for n in g.node if old in n.output))
+    for n in g.node:
+        n.input[:] = ["total" if x == old else x for x in n.input]
+    g.input.append(helper.make_tensor_value_info("total", onnx.TensorProto.INT32, []))
+
+
+session, peer = opened("states_total", "--style", "llama", change=takes_total)
+ids, names, at = rng.integers(0, 50, (1, 80)), [i.name for i in peer.get_inputs()], 0
+past = {i.name: np.zeros((1, i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
+want = peer.run(["logits"], {"input_ids": ids, "attention_mask": ones(1, 80), "total": np.array(80, np.int32), **past})[0]
+state = State(session, names)
+for n in [5] + [1] * 75:
+    y = state.run(input_ids=ids[:, at:at + n], attention_mask=ones(1, at + n), total=np.array(at + n, np.int32))
+    near(y, want[:, at:at + n], f"the number of keys as an input, row {at}")
+    at += n
+assert state.info().in_place == 75, f"{state.info().in_place} runs in place with the number of keys as an input"
+state.close()
 print("states: logits are ONNX Runtime's")
