@@ -38,6 +38,11 @@ class Info(c.Structure):
                 ("bytes", c.c_size_t), ("runs", c.c_uint64), ("in_place", c.c_uint64)]
 
 
+class Stats(c.Structure):
+    _fields_ = [("size", c.c_size_t), ("graphs", c.c_uint64), ("compilations", c.c_uint64), ("evictions", c.c_uint64),
+                ("calls", c.c_int), ("imports", c.c_uint64), ("failed_guards", c.c_uint64)]
+
+
 Room = c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_int, c.POINTER(Tensor))
 lib.dnnl_tp_last_error.restype = c.c_char_p
 
@@ -108,6 +113,12 @@ def opened(name, *options, change=None):
     return session, ort.InferenceSession(path, options)
 
 
+def compilations(session):
+    s = Stats(c.sizeof(Stats))
+    check(lib.dnnl_tp_onnx_session_query(session, c.byref(s)), "query")
+    return s.compilations
+
+
 def whole(peer, ids):
     """Logits of all rows of all tokens at once."""
     feeds = {i.name: np.zeros((len(ids), i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
@@ -133,7 +144,7 @@ for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"],
         ids = rng.integers(0, 50, (batch, 150))
         want = whole(peer, ids)
         for pieces in ([1] * 150, [5] + [1] * 70, [3, 4, 1, 1, 60, 1, 2, 1, 77], [149, 1]):
-            state, at = State(session, names), 0
+            state, at, before = State(session, names), 0, compilations(session)
             for n in pieces:
                 y = state.run(input_ids=ids[:, at:at + n], attention_mask=ones(batch, at + n))
                 near(y, want[:, at:at + n], f"{name}, batch {batch}, pieces {pieces[:6]}, rows {at}..{at + n - 1}")
@@ -141,6 +152,9 @@ for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"],
             i = state.info()
             assert (i.length, i.batch, i.runs) == (at, batch, len(pieces))
             assert i.in_place == (len(pieces) - 1 if in_place else 0), f"{name}: {i.in_place} of {i.runs} runs in place"
+            if in_place and pieces == [1] * 150:
+                new = compilations(session) - before
+                assert new <= 4, f"{name}: {new} compilations for a prompt and the capacities 64, 128 and 256"
             # Rows are forgotten, and others come in their place; the batch changes its order and its size.
             assert state.truncate(at + 1) != 0 and state.truncate(20) == 0
             y = state.run(input_ids=ids[:, 20:21], attention_mask=ones(batch, 21))
