@@ -128,6 +128,11 @@ case("shape_s32", [S, n("Cast", ["a"], ["b"], to=T.INT32), n("Slice", ["b", "z",
 case("shape_float", [S, n("Slice", ["a", "z", "o", "z"], ["b"]), n("Cast", ["b"], ["c"], to=T.FLOAT), n("Mul", ["c", "f"], ["d"]),
                      n("Floor", ["d"], ["d2"]), n("Cast", ["d2"], ["e"], to=T.INT64), n("Concat", ["e", "m"], ["s"], axis=0), R], images, inits)
 case("shape_where", [S, n("Equal", ["a", "m"], ["b"]), n("Where", ["b", "o", "a"], ["s"]), R], images, inits)
+# Past the end of a type with fewer bits; unsqueezing needs guards.
+for name, to, size in (("s16", T.INT16, 40000), ("bf16", T.BFLOAT16, 257)):
+    case(f"shape_{name}", [S, n("Cast", ["a"], ["b"], to=to), n("Cast", ["b"], ["c"], to=T.FLOAT), n("ReduceSum", ["c"], ["d"]),
+                           n("Sub", ["d", "k"], ["t"]), n("Add", ["x", "t"], ["e"]), n("Unsqueeze", ["e", "z"], ["y"])],
+         [("x", ["b", "n"], x((2, 3), (2, size)))], inits + [("k", f32(2 + size))])
 case("shape_product", [S, n("ReduceProd", ["a"], ["s"], axes=[0], keepdims=1), R], images)
 
 # Sizes that nodes compute, several sets of them in one session: guards that hold and that fail.

@@ -133,12 +133,14 @@ bool dtp_elems_cast(cv_t *cv) {
         !cv->status && (y->info.data_type == dnnl_tp_f32 || y->info.data_type == dnnl_tp_f64);
     if (is_float && !cv->im->sizes->knows_floats) { /* the compiler computes it */
         val_t open = {.v = dtp_cv_value(cv, x), .info = x->info};
-        dtp_cv_set(cv, 0, dtp_cv_typed(dtp_cv_last(cv), &open, y->info.data_type));
+        cv->in[0] = &open;
+        if (!cv->status) cv->row->convert(cv);
+        cv->in[0] = x;
         return true;
     }
-    if (!cv->status && !dtp_elems_are_integers(y)) {
+    if (!cv->status && (y->stored || !dtp_elems_are_integers(y))) {
         dtp_cv_guard_elems(cv, x);
-        return true; /* of the hints */
+        return true; /* of the hints; expressions have 64 bits, narrow types fewer */
     }
     if (!cv->status) set_elems(cv, y, elems);
     return true;
