@@ -369,9 +369,12 @@ static size_t say_sum(const dtp_sizes_t *s, dtp_size_t a, const char *const *nam
     if (!s->sums[a].nterms) return say(text, room, n, "0");
     for (int i = s->sums[a].nterms - 1; i >= 0; --i) {
         const dtp_term_t *t = &s->sums[a].terms[i];
-        if (i < s->sums[a].nterms - 1) n = say(text, room, n, " + ");
-        if (t->factor != 1 || !t->natoms) {
-            (void)snprintf(number, sizeof number, "%lld%s", (long long)t->factor, t->natoms ? "*" : "");
+        const bool is_first = i == s->sums[a].nterms - 1,
+                   is_less = !is_first && t->factor < 0 && t->factor > INT64_MIN;
+        const int64_t factor = is_less ? -t->factor : t->factor;
+        if (!is_first) n = say(text, room, n, is_less ? " - " : " + ");
+        if (factor != 1 || !t->natoms) {
+            (void)snprintf(number, sizeof number, "%lld%s", (long long)factor, t->natoms ? "*" : "");
             n = say(text, room, n, number);
         }
         for (int k = 0; k < t->natoms; ++k)

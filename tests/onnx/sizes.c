@@ -176,6 +176,8 @@ static void test_forms(void **state) {
     char text[64];
     dtp_size_text(&s, dtp_size_add(&s, bt8, half), names, text, sizeof text);
     assert_string_equal(text, "8*ids.0*ids.1 + (ids.1) / (2)");
+    dtp_size_text(&s, dtp_size_subtract(&s, bt8, dtp_size_number(&s, 3)), names, text, sizeof text);
+    assert_string_equal(text, "8*ids.0*ids.1 - 3");
     dtp_sizes_free(&s);
 }
 
