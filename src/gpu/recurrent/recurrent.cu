@@ -59,7 +59,6 @@ DTP_KERNEL(dtp_recurrent, dtp_recurrent_args_t, THREADS) {
             for (int64_t u = warp; u < a.n; u += WARPS) {
                 const float r = sigmoid(x[W * a.n + u] + product(a, h, W, u)) * h[u];
                 if (writes) reset[u] = r;
-                __syncwarp();
             }
             __syncthreads();
         }
@@ -71,7 +70,6 @@ DTP_KERNEL(dtp_recurrent, dtp_recurrent_args_t, THREADS) {
                 next[u] = y;
                 a.dst[row * a.n + u] = y;
             }
-            __syncwarp();
         }
         __syncthreads();
         float *const free = h;

@@ -26,15 +26,14 @@ DTP_DEVICE index_t index_of(const dtp_tree_ensemble_args_t &a, int table, int64_
 
 /* One block. Notes the first that is outside. */
 DTP_KERNEL(dtp_trees_check, dtp_tree_ensemble_args_t, DTP_TREES_CHECK_THREADS) {
-    __shared__ int room;
+    __shared__ int room[TABLES]; /* one each: no thread waits for the readers of the one before */
     const int64_t length[TABLES] = {a.nnodes, a.trees, a.nnodes + 1, a.nentries};
     int table = 0, bad = DTP_NONE;
     for (; table < TABLES; ++table) {
         bad = DTP_NONE;
         for (int64_t i = threadIdx.x; i < length[table] && bad == DTP_NONE; i += blockDim.x)
             if (index_of(a, table, i, 0).is_outside() || index_of(a, table, i, 1).is_outside()) bad = (int)i;
-        bad = dtp_smallest(bad, &room);
-        __syncthreads();
+        bad = dtp_smallest(bad, &room[table]);
         if (bad != DTP_NONE) break;
     }
     if (threadIdx.x > 0) return;
