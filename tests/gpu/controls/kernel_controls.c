@@ -2,7 +2,8 @@
  * kind; then each launch is run again with one bug in the kernel's text (edits.h) or in its arguments, for ten seeds. A bug is caught
  * where the interpreter stops the kernel, or memory holds other bits than before.
  *
- * --quick: one bug of each class for each kernel. Prints a table, and each bug that is missed. */
+ * kernel_controls [--quick] [MODULE]; --quick: one bug of each class for each kernel; MODULE: its kernels alone. Prints a
+ * table, and each bug that is missed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,17 +30,6 @@ static const struct {
 #define DTP_GPU_MODULE(name) {#name, dtp_fatbin_##name},
 #include "gpu/engine/modules.inc"
 };
-
-/* Modules whose kernels no problem of problems.c runs yet: bugs in them are patches (tests/mutants). */
-static const char *const left_out[] = {"convolution",  "cumsum", "indexed",      "lrn",
-                                       "matmul_exact", "pad",    "pooling",      "recurrent",
-                                       "resampling",   "top_k",  "tree_ensemble"};
-
-static bool is_left_out(const char *name) {
-    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; ++i)
-        if (!strcmp(name, left_out[i])) return true;
-    return false;
-}
 
 static ptx_module_t *parse(const char *text) {
     char error[512] = "";
@@ -209,14 +199,16 @@ static void judge_module(const void *code) {
 }
 
 int main(int argc, char **argv) {
-    quick = argc > 1 && !strcmp(argv[1], "--quick");
+    const char *only = NULL; /* module */
+    for (int i = 1; i < argc; ++i)
+        if (!strcmp(argv[i], "--quick")) quick = true;
+        else only = argv[i];
     fake_cuda_reset();
     dtp_cu_set_for_test(fake_cuda_table());
     launches_keep();
     run_problems();
     for (size_t i = 0; i < sizeof modules / sizeof *modules; ++i)
-        if (is_left_out(modules[i].name)) printf("left out: %s\n", modules[i].name);
-        else judge_module(modules[i].code);
+        if (!only || !strcmp(only, modules[i].name)) judge_module(modules[i].code);
     printf("%-24s %6s %6s %9s %6s\n", "bug", "tried", "found", "explained", "silent");
     for (int i = 0; i < BUGS + ARGS; ++i)
         printf("%-24s %6d %6d %9d %6d\n", i < BUGS ? bug_name((bug_t)i) : args_names[i - BUGS], table[i].bugs,

@@ -6,7 +6,6 @@
 
 #include "common/exec.h"
 #include "common/options.h"
-#include "common/primitive/primitive_desc.h"
 #include "common/problems/graph/attention.h"
 #include "common/problems/binary.h"
 #include "common/problems/eltwise.h"
@@ -15,9 +14,9 @@
 #include "common/problems/graph/pool_normalize.h"
 #include "common/problems/reduction.h"
 #include "common/problems/reorder.h"
+#include "gpu/controls/operations.h"
 #include "gpu/fake/fake_cuda.h"
-#include "support/tensor.h"
-#include "support/upload.h"
+#include "support/check.h"
 
 /* ---- Problems of benchdnn -------------------------------------------------------------------------------- */
 
@@ -49,6 +48,14 @@ static const char *const lines[][2] = {
     {"concat", "--axis=1 --sdt=f32 --ddt=f32 9x4:9x8 9x6:9x2 9x3:9x1 --sdt=u8 --ddt=u8 9x3:9x2 9x2:9x4"},
     {"concat", "--reset --axis=1 --sdt=bf16 --ddt=f32 9x3:9x2"},
     {"sum", "--scales=1:0.5 9x68 9x67 --stag=ab:ba 9x67"},
+    {"conv",
+     "--dir=FWD_B mb1ic20oc10_ih1oh1kh1_iw6ow5kw2pw0 mb1ic3oc4_ih5oh5kh3ph1 "
+     "mb1ic18oc10_id3od4kd2pd1_ih3oh4kh2ph1_iw4ow5kw2pw1 mb1ic2oc3_id3od4kd2pd1_ih3oh4kh2ph1_iw4ow5kw2pw1"},
+    {"deconv", "--dir=FWD_B mb1ic3oc10_ih3oh6kh4sh2ph1 mb1ic3oc4_ih3oh6kh4sh2ph1"},
+    {"pool", "--dir=FWD_I --alg=max,avg_np,avg_p mb1ic3_ih5oh3kh3sh2ph1 "
+             "mb1ic2_id4od3kd3sd2pd1_ih5oh3kh3sh2ph1_iw7ow4kw3sw2pw1"},
+    {"lrn", "--alg=ACROSS,WITHIN mb1ic7_ih4"},
+    {"resampling", "--alg=nearest,linear mb1ic2_ih3oh5_iw4ow2"},
 };
 
 static void run_line(const char *driver, const char *tokens) {
@@ -71,53 +78,6 @@ static void run_lines(int multiprocessors, const char *kind) {
 }
 
 /* ---- Operations of graphs -------------------------------------------------------------------------------- */
-
-typedef struct {
-    int arg;
-    const dtp_md_t *md;
-    const void *data; /* NULL: any */
-} operand_t;
-
-static dtp_md_t dense(int ndims, dnnl_tp_data_type_t dt, int64_t a, int64_t b, int64_t c) {
-    const int64_t dims[] = {a, b, c};
-    dtp_md_t md;
-    CHECK_OK(dtp_md_init_strides(&md, ndims, dims, dt, NULL));
-    return md;
-}
-
-static void run_op_with(dnnl_tp_engine_t gpu, dnnl_tp_primitive_attr_t attr, const dtp_op_desc_t *op,
-                        size_t size, bool wrong_data, int n, const operand_t *x) {
-    dnnl_tp_primitive_desc_t pd;
-    dnnl_tp_primitive_t p;
-    dnnl_tp_stream_t s;
-    dnnl_tp_exec_arg_t args[8];
-    test_rng_t r = test_rng(3);
-    CHECK_OK(dnnl_tp_stream_create(&s, gpu, 0));
-    CHECK_OK(dtp_pd_create(&pd, gpu, op, size, attr));
-    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
-    for (int i = 0; i < n; ++i) {
-        tensor_t t;
-        tensor_init(&t, x[i].md);
-        if (x[i].data) memcpy(t.data, x[i].data, t.bytes);
-        else if (x[i].md->data_type == dnnl_tp_s64 || x[i].md->data_type == dnnl_tp_boolean)
-            for (size_t b = 0; b < t.bytes; ++b) t.data[b] = (unsigned char)(test_rand(&r) & 1);
-        else tensor_fill(&t, &r, 0, 9, false);
-        args[i].arg = x[i].arg;
-        CHECK_OK(dnnl_tp_memory_create(&args[i].memory, x[i].md, gpu, DNNL_TP_MEMORY_ALLOCATE));
-        test_upload(args[i].memory, t.data, t.bytes);
-        tensor_free(&t);
-    }
-    CHECK_OK(dnnl_tp_primitive_execute(p, s, n, args));
-    CHECK_STATUS(dnnl_tp_stream_wait(s), wrong_data ? dnnl_tp_runtime_error : dnnl_tp_success);
-    for (int i = 0; i < n; ++i) CHECK_OK(dnnl_tp_memory_destroy(args[i].memory));
-    CHECK_OK(dnnl_tp_primitive_destroy(p));
-    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
-    CHECK_OK(dnnl_tp_stream_destroy(s));
-}
-static void run_op(dnnl_tp_engine_t gpu, const dtp_op_desc_t *op, size_t size, bool wrong_data, int n,
-                   const operand_t *x) {
-    run_op_with(gpu, NULL, op, size, wrong_data, n, x);
-}
 
 enum { ROWS = 66, MOST_SEQUENCES = 40 };
 typedef enum {
@@ -323,5 +283,6 @@ void run_problems(void) {
     for (size_t i = 0; i < sizeof integers / sizeof *integers; ++i) exact(gpu, integers[i]);
     move(gpu, 36), move(gpu, 35);
     pointwise_all(gpu);
+    run_graph_problems(gpu);
     CHECK_OK(dnnl_tp_engine_destroy(gpu));
 }
