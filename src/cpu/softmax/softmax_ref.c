@@ -51,7 +51,8 @@ static void softmax_ref_lines(void *arg, int slot, int64_t begin, int64_t end) {
     double src_scale = dtp_quant_at(&plan->src_scale, j->ctx, origin);
     double dst_scale = dtp_quant_at(&plan->dst_scale, j->ctx, origin);
     bool log_form = d->alg == dnnl_tp_softmax_log;
-    const bool src_plain = dtp_md_is_plain(&d->src), dst_plain = dtp_md_is_plain(&d->dst);
+    const bool src_plain = plan->n && dtp_md_is_plain(&d->src),
+               dst_plain = plan->n && dtp_md_is_plain(&d->dst);
     (void)slot;
     for (int64_t l = begin; l < end; ++l) {
         int64_t at = l / plan->inner * plan->n * plan->inner + l % plan->inner;
