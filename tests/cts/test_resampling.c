@@ -330,8 +330,47 @@ static void factors(void **state) {
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
 }
 
+/* Planes whose columns and rows stand twice, from every place in a line of the processor on. */
+static void twice_anywhere(void **state) {
+    (void)state;
+    enum { LINE = 16, ROWS = 3 };
+    static const int64_t all[] = {1, 4, 7, 8, 9, 16, 23, 40};
+    int n;
+    const place_t *at = places(&n);
+    for (size_t k = 0; k < sizeof all / sizeof *all; ++k) {
+        const int64_t columns = all[k], src[] = {1, 2, ROWS, columns}, dst[] = {1, 2, 2 * ROWS, 2 * columns},
+                      count = 2 * 2 * ROWS * 2 * columns, room[] = {1, 1, 1, count + LINE};
+        tensor_t x, y;
+        dtp_md_t md;
+        test_rng_t r = test_rng(k);
+        tensor_layout(&x, 4, src, F32, "abcd");
+        tensor_layout(&y, 4, room, F32, "abcd");
+        tensor_fill(&x, &r, -9.f, 9.f, false);
+        CHECK_OK(dtp_md_init_layout(&md, 4, dst, F32, "abcd"));
+        for (int64_t from = 0; from < LINE; ++from)
+            for (int i = 0; i < n; ++i) {
+                dnnl_tp_primitive_desc_t pd;
+                if (!has_impl(at[i].engine, dnnl_tp_resampling_forward_primitive_desc_create(
+                                                &pd, at[i].engine, dnnl_tp_forward_inference,
+                                                dnnl_tp_resampling_nearest, NULL, &x.md, &md, NULL)))
+                    continue;
+                float *const to = (float *)(void *)y.data + from;
+                const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, x.data}, {DNNL_TP_ARG_DST, to}};
+                tensor_blank(&y);
+                CHECK_OK(run_pd(&at[i], pd, 2, args));
+                for (int64_t e = 0; e < count; ++e) {
+                    const int64_t column = e % (2 * columns) / 2, row = e / (2 * columns) / 2;
+                    assert_true(to[e] == ((const float *)(const void *)x.data)[row * columns + column]);
+                }
+            }
+        tensor_free(&x);
+        tensor_free(&y);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(random_cases),
-                                       cmocka_unit_test(special_values), cmocka_unit_test(factors)};
+                                       cmocka_unit_test(twice_anywhere), cmocka_unit_test(special_values),
+                                       cmocka_unit_test(factors)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

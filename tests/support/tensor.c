@@ -73,10 +73,12 @@ static double half_value(unsigned h, int ebits, int mbits) {
 
 static double value_at(dnnl_tp_data_type_t dt, const unsigned char *p) {
     float f;
+    double d;
     int32_t i;
     uint16_t h;
     switch (dt) {
     case dnnl_tp_f32: memcpy(&f, p, 4); return f;
+    case dnnl_tp_f64: memcpy(&d, p, 8); return d;
     case dnnl_tp_s32: memcpy(&i, p, 4); return i;
     case dnnl_tp_bf16: memcpy(&h, p, 2); return half_value(h, 8, 7);
     case dnnl_tp_f16: memcpy(&h, p, 2); return half_value(h, 5, 10);
@@ -102,6 +104,7 @@ double round_to(dnnl_tp_data_type_t dt, double x) {
     double lo, hi;
     switch (dt) {
     case dnnl_tp_f32: return (float)x;
+    case dnnl_tp_f64: return x;
     case dnnl_tp_bf16: return round_float(x, 8, 7);
     case dnnl_tp_f16: return round_float(x, 5, 10);
     case dnnl_tp_s32: lo = INT32_MIN, hi = INT32_MAX; break;
@@ -114,7 +117,7 @@ double round_to(dnnl_tp_data_type_t dt, double x) {
 }
 
 bool rounds_near(dnnl_tp_data_type_t dt, double got, double want, double err) {
-    if (isnan(want)) return dt <= dnnl_tp_f32 ? isnan(got) : got == 0;
+    if (isnan(want)) return dt <= dnnl_tp_f32 || dt == dnnl_tp_f64 ? isnan(got) : got == 0;
     if (isinf(want)) return got == round_to(dt, want);
     return got >= round_to(dt, want - err) && got <= round_to(dt, want + err);
 }
@@ -146,6 +149,8 @@ static void set_bytes(dnnl_tp_data_type_t dt, unsigned char *p, double x) {
     int32_t i = 0;
     if (dt == dnnl_tp_f32) {
         memcpy(p, &f, 4);
+    } else if (dt == dnnl_tp_f64) {
+        memcpy(p, &x, 8);
     } else if (dt == dnnl_tp_s32) {
         i = (int32_t)x;
         memcpy(p, &i, 4);

@@ -19,7 +19,8 @@ typedef struct {
     int64_t window, pairs;
     float softcap;
     bool is_causal, interleaved;
-    int mask; /* bit d: dimension d of the mask is 1; < 0: there is none */
+    int mask;          /* bit d: dimension d of the mask is 1; < 0: there is none */
+    int64_t positions; /* that have angles; 0: all */
 } case_t;
 
 static float x[DTP_CACHED_DST][MOST], got[NOUT][MOST];
@@ -80,6 +81,7 @@ static void define(const case_t *c, int64_t b, int64_t h, int64_t i, double *out
 
 static dnnl_tp_graph_t build(const case_t *c, int *nin, dnnl_tp_status_t *status) {
     const int64_t heads = c->groups * c->shared, all = c->capacity + c->s, b = c->batch;
+    const int64_t positions = c->positions ? c->positions : all;
     const float scale = .37f;
     const int64_t causal = c->is_causal, neighbours = c->interleaved;
     const uint8_t flags[2] = {(uint8_t)causal, (uint8_t)neighbours};
@@ -90,8 +92,8 @@ static dnnl_tp_graph_t build(const case_t *c, int *nin, dnnl_tp_status_t *status
                                            {b, c->groups, c->capacity, c->d},
                                            {b},
                                            {b, heads, c->s, all},
-                                           {c->capacity + c->s, c->pairs},
-                                           {c->capacity + c->s, c->pairs}};
+                                           {positions, c->pairs},
+                                           {positions, c->pairs}};
     static const int ndims[DTP_CACHED_DST] = {3, 3, 3, 4, 4, 1, 4, 2, 2};
     dnnl_tp_value_t v[DTP_CACHED_DST], y[NOUT];
     dnnl_tp_graph_t g;
@@ -225,22 +227,31 @@ static void test_lengths(void **state) {
     int nplaces;
     const place_t *all = places(&nplaces);
     test_rng_t r = {21};
-    const case_t c = {.batch = 2,
-                      .s = 3,
-                      .capacity = 9,
-                      .groups = 2,
-                      .shared = 1,
-                      .d = 8,
-                      .window = -1,
-                      .mask = -1,
-                      .is_causal = true};
-    for (int32_t bad = -1; bad <= 10; bad += 11) {
+    case_t c = {.batch = 2,
+                .s = 3,
+                .capacity = 9,
+                .groups = 2,
+                .shared = 1,
+                .d = 8,
+                .window = -1,
+                .mask = -1,
+                .is_causal = true};
+    /* With 8 positions of angles: the third row behind 6 has none. */
+    static const int32_t lasts[] = {-1, 10, 9, 6, 5};
+    for (size_t i = 0; i < sizeof lasts / sizeof *lasts; ++i) {
+        const bool is_bad = i < 2 || lasts[i] == 6;
         lengths[0] = 4;
-        lengths[1] = bad;
+        lengths[1] = lasts[i];
+        c.pairs = i > 2 ? 4 : 0;
+        c.positions = i > 2 ? 8 : 0;
         for (int k = 0; k < MOST; ++k)
-            for (int i = 0; i < DTP_CACHED_DST; ++i) x[i][k] = (float)(test_rand(&r) % 7);
-        if (all[0].engine && run(&c, &all[0]) != dnnl_tp_runtime_error)
-            fail_msg("length %d was taken", (int)bad);
+            for (int n = 0; n < DTP_CACHED_DST; ++n) x[n][k] = (float)(test_rand(&r) % 7);
+        for (int p = 0; p < nplaces; ++p) {
+            const dnnl_tp_status_t status = run(&c, &all[p]);
+            if (status != dnnl_tp_unimplemented &&
+                status != (is_bad ? dnnl_tp_runtime_error : dnnl_tp_success))
+                fail_msg("%s: length %d gave %d", all[p].name, (int)lasts[i], (int)status);
+        }
     }
 }
 

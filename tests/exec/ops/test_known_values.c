@@ -333,11 +333,55 @@ static void test_memory(void **state) {
     assert_int_equal(atomic_load(&counted.live_bytes), 0);
 }
 
+/* Parts of folded constants, which lose their data when nothing reads them: parts do not lie in these. */
+static void test_parts_of_folded(void **state) {
+    (void)state;
+    enum { ROWS = 512, COLUMNS = 96, HALF = ROWS / 2, QUARTER = ROWS / 4 };
+    static float table[ROWS * COLUMNS], x[ROWS * COLUMNS], y[ROWS * COLUMNS];
+    const int64_t zero = 0, all_rows = ROWS, axis = 0;
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis};
+    dnnl_tp_value_t t, half[2], part[2], quarter[2];
+    case_t c;
+    begin(&c);
+    for (int i = 0; i < ROWS * COLUMNS; ++i) table[i] = (float)(i % 13 - 6);
+    const dnnl_tp_value_t in = input(c.g, "x", dnnl_tp_f32, 2, (int64_t[]){OPEN, COLUMNS});
+    OK(dnnl_tp_graph_constant(c.g, &t, "table", dnnl_tp_f32, 2, (int64_t[DNNL_TP_MAX_NDIMS]){ROWS, COLUMNS},
+                              table, DNNL_TP_CONSTANT_BORROW, NULL, NULL));
+    /* Of all executables. */
+    const dnnl_tp_value_t twice = op2(c.g, dnnl_tp_op_add, t, t);
+    OK(dnnl_tp_graph_op(c.g, dnnl_tp_op_split, "halves", 1, &twice, 1, &attr, 2, half));
+    /* Of one: its rows come from a shape. */
+    const dnnl_tp_value_t rows =
+        op2(c.g, dnnl_tp_op_gather, op2(c.g, dnnl_tp_op_shape_of, in, -1), numbers(c.g, 1, &zero));
+    const dnnl_tp_value_t rest = op2(c.g, dnnl_tp_op_subtract, numbers(c.g, 1, &all_rows), rows),
+                          split[2] = {t, joined(c.g, rows, rest)};
+    OK(dnnl_tp_graph_op(c.g, dnnl_tp_op_split, "parts", 2, split, 1, &attr, 2, part));
+    const dnnl_tp_value_t own = op2(c.g, dnnl_tp_op_multiply, part[0], part[0]);
+    OK(dnnl_tp_graph_op(c.g, dnnl_tp_op_split, "quarters", 1, &own, 1, &attr, 2, quarter));
+    const dnnl_tp_value_t turned = joined(c.g, quarter[1], quarter[0]),
+                          sum = op2(c.g, dnnl_tp_op_add, op2(c.g, dnnl_tp_op_multiply, in, half[0]), half[1]);
+    OK(dnnl_tp_graph_output(c.g, op2(c.g, dnnl_tp_op_add, sum, turned), "y"));
+    const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {HALF, COLUMNS}, .data_type = dnnl_tp_f32};
+    dnnl_tp_executable_t e;
+    OK(dnnl_tp_executable_compile(&e, c.g, c.engine, 1, &shape, NULL));
+    for (int i = 0; i < HALF * COLUMNS; ++i) x[i] = (float)(i % 5);
+    OK(test_run_graph(e, c.stream, 1, (void *[]){x}, 1, (void *[]){y}, NULL));
+    for (int i = 0; i < HALF * COLUMNS; ++i) {
+        const float from = table[(i + QUARTER * COLUMNS) % (HALF * COLUMNS)];
+        assert_true(y[i] == x[i] * 2 * table[i] + 2 * table[i + HALF * COLUMNS] + from * from);
+    }
+    OK(dnnl_tp_executable_destroy(e));
+    end(&c);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),     cmocka_unit_test(test_arithmetic),
-        cmocka_unit_test(test_as_output), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_memory),    cmocka_unit_test(test_values_of_inputs),
-        cmocka_unit_test(test_session)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts_of_folded),
+                                       cmocka_unit_test(test_chain),
+                                       cmocka_unit_test(test_arithmetic),
+                                       cmocka_unit_test(test_as_output),
+                                       cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_values_of_inputs),
+                                       cmocka_unit_test(test_session)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
