@@ -109,6 +109,29 @@ static void public_kinds_have_a_problem(void **state) {
     CHECK_OK(dnnl_tp_engine_destroy(engine));
 }
 
+/* Each implementation's plan has the bytes that it uses, whichever came before it, and so has a clone's. */
+static void plans_have_their_bytes(void **state) {
+    (void)state;
+    dnnl_tp_engine_t engine;
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    for (int i = 0; i < PROBLEMS; ++i) {
+        dnnl_tp_primitive_desc_t pd, clone;
+        CHECK_OK(problem_make(&pd, engine, i, NULL));
+        do {
+            const dtp_impl_t *impl = pd->impl;
+            const size_t used = impl->plan_used ? impl->plan_used(pd->plan) : impl->plan_size;
+            CHECK_OK(dnnl_tp_primitive_desc_clone(&clone, pd));
+            if (pd->plan_bytes != used || clone->plan_bytes != used || used > impl->plan_size)
+                fail_msg("%s, %s: %d and %d bytes, not %d of %d", problem_name(i), impl->name,
+                         (int)pd->plan_bytes, (int)clone->plan_bytes, (int)used, (int)impl->plan_size);
+            if (used) assert_memory_equal(clone->plan, pd->plan, used);
+            CHECK_OK(dnnl_tp_primitive_desc_destroy(clone));
+        } while (dnnl_tp_primitive_desc_next_impl(pd) == dnnl_tp_success);
+        CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    }
+    CHECK_OK(dnnl_tp_engine_destroy(engine));
+}
+
 /* A descriptor is planned once: a primitive has its plan, here marked by scratch that nobody books, and so has
  * a clone; both are descriptors of their own. */
 static void a_miss_plans_nothing(void **state) {
@@ -156,6 +179,7 @@ int main(void) {
                                        cmocka_unit_test(attributes_of_public_kinds_have_rules),
                                        cmocka_unit_test(lists_end_with_what_serves_all),
                                        cmocka_unit_test(public_kinds_have_a_problem),
+                                       cmocka_unit_test(plans_have_their_bytes),
                                        cmocka_unit_test(a_miss_plans_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
