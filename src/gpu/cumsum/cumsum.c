@@ -21,18 +21,12 @@ static dnnl_tp_status_t cumsum_init(dtp_pd_t *pd) {
                      type == dnnl_tp_f64,
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(d->dst.data_type == type, UNSUPPORTED_DATA_TYPE);
-    DTP_DISPATCH(d->src.ndims == 3 && d->dst.ndims == 3, UNSUPPORTED_SHAPE);
-    DTP_DISPATCH(dtp_md_is_dense_row_major(&d->src) && dtp_md_is_dense_row_major(&d->dst),
-                 UNSUPPORTED_LAYOUT);
-    DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
+    DTP_TRY(dtp_gpu_lines_init(&a->lines, pd, &d->src, &d->dst));
     a->type = (int32_t)type;
     a->exclusive = d->exclusive;
     a->reverse = d->reverse;
-    a->n = d->src.dims[1];
-    a->inner = d->src.dims[2];
-    a->lines = d->src.dims[0] * a->inner;
-    a->by_warps = a->inner < WARP;
-    DTP_DISPATCH(a->lines <= INT32_MAX, UNSUPPORTED_SHAPE);
+    a->by_warps = a->lines.inner < WARP;
+    DTP_DISPATCH(a->lines.count <= INT32_MAX, UNSUPPORTED_SHAPE);
     return dtp_gpu_kernel(pd, DTP_GPU_MODULE_cumsum, is_whole ? "dtp_cumsum_integers" : "dtp_cumsum_floats",
                           0, &plan->kernel);
 }
@@ -43,7 +37,7 @@ static dnnl_tp_status_t cumsum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
     dtp_cumsum_args_t a = plan->args;
     a.src = dtp_gpu_data(ctx, DTP_CUMSUM_SRC, &d->src);
     a.dst = dtp_gpu_data(ctx, DTP_CUMSUM_DST, &d->dst);
-    return dtp_gpu_launch_threads(ctx, plan->kernel, a.by_warps ? a.lines * WARP : a.lines, THREADS, &a);
+    return dtp_gpu_launch_threads(ctx, plan->kernel, a.lines.count * (a.by_warps ? WARP : 1), THREADS, &a);
 }
 
 static DTP_GPU_IMPL(cumsum, "cuda:scan", .plan_size = sizeof(plan_t), .pd_init = cumsum_init,

@@ -21,7 +21,7 @@ DTP_DEVICE void store(const dtp_cumsum_args_t &a, int64_t at, uint64_t sum) {
 
 template <class SUM> DTP_DEVICE void by_thread(const dtp_cumsum_args_t &a, int64_t first, int64_t step) {
     SUM sum = 0;
-    for (int64_t i = 0; i < a.n; ++i) {
+    for (int64_t i = 0; i < a.lines.n; ++i) {
         const SUM before = sum;
         sum += load(a, first + i * step, SUM());
         store(a, first + i * step, a.exclusive ? before : sum);
@@ -33,10 +33,10 @@ template <class SUM> DTP_DEVICE void by_thread(const dtp_cumsum_args_t &a, int64
 template <class SUM> DTP_DEVICE void by_warp(const dtp_cumsum_args_t &a, int64_t first, int64_t step) {
     const int lane = (int)threadIdx.x % DTP_WARP;
     SUM before = 0;
-    for (int64_t i = lane; i - lane < a.n; i += DTP_WARP) {
+    for (int64_t i = lane; i - lane < a.lines.n; i += DTP_WARP) {
         /* Lanes behind the end load the last element, so that all stay together. */
-        const SUM x = load(a, first + min(i, a.n - 1) * step, SUM());
-        SUM sum = i < a.n ? x : 0;
+        const SUM x = load(a, first + min(i, a.lines.n - 1) * step, SUM());
+        SUM sum = i < a.lines.n ? x : 0;
 #pragma unroll
         for (int apart = 1; apart < DTP_WARP; apart *= 2) {
             const SUM left = __shfl_up_sync(0xffffffff, sum, apart);
@@ -44,17 +44,17 @@ template <class SUM> DTP_DEVICE void by_warp(const dtp_cumsum_args_t &a, int64_t
         }
         const SUM shifted = __shfl_up_sync(0xffffffff, sum, 1);
         const SUM result = a.exclusive ? (lane > 0 ? before + shifted : before) : before + sum;
-        if (i < a.n) store(a, first + i * step, result);
+        if (i < a.lines.n) store(a, first + i * step, result);
         before += __shfl_sync(0xffffffff, sum, DTP_WARP - 1);
     }
 }
 
 template <class SUM> DTP_DEVICE void cumsum(const dtp_cumsum_args_t &a) {
     const int64_t line = a.by_warps ? dtp_thread() / DTP_WARP : dtp_thread();
-    if (line >= a.lines) return;
-    const int64_t from = line / a.inner * a.n * a.inner + line % a.inner,
-                  first = a.reverse ? from + (a.n - 1) * a.inner : from,
-                  step = a.reverse ? -a.inner : a.inner;
+    if (line >= a.lines.count) return;
+    const int64_t inner = a.lines.inner, from = dtp_line_start(a.lines, line, a.lines.n),
+                  first = a.reverse ? from + (a.lines.n - 1) * inner : from,
+                  step = a.reverse ? -inner : inner;
     if (a.by_warps) by_warp<SUM>(a, first, step);
     else by_thread<SUM>(a, first, step);
 }

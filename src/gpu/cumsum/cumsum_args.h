@@ -7,7 +7,7 @@
 typedef struct {
     const void *src;
     void *dst;
-    int64_t n, inner, lines; /* elements of a line, `inner` apart; lines: outer * inner */
+    dtp_gpu_lines_t lines;
     int32_t type, exclusive, reverse;
     int32_t by_warps; /* a warp has a line, otherwise a thread */
 } dtp_cumsum_args_t;

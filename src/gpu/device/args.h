@@ -58,6 +58,11 @@ enum { DTP_GPU_BLOCK_THREADS = 512, DTP_GPU_BLOCK_ROW = DTP_GPU_BLOCK_THREADS * 
  * kernels that process elements. */
 enum { DTP_GPU_ROW_THREADS = 256, DTP_GPU_LONG_RUNS_THREADS = 512, DTP_GPU_LONG_ROW_THREADS = 1024 };
 
+/* Lines along the middle of {outer, n, inner}: n elements, `inner` apart; count: outer * inner. */
+typedef struct {
+    int64_t n, inner, count;
+} dtp_gpu_lines_t;
+
 /* One value of any type of scales; data NULL: 1. */
 typedef struct {
     const void *data;

@@ -234,6 +234,13 @@ DTP_DEVICE float dtp_scale(const dtp_gpu_scale_t &s) {
     return s.data ? dtp_load_one((int)s.type, s.data, 0) : 1.f;
 }
 
+/* ---- Lines -------------------------------------------------------------------------------------------- */
+
+/* Where a line begins in a tensor that has n elements in each. */
+DTP_DEVICE int64_t dtp_line_start(const dtp_gpu_lines_t &lines, int64_t line, int64_t n) {
+    return line / lines.inner * n * lines.inner + line % lines.inner;
+}
+
 /* ---- Walks -------------------------------------------------------------------------------------------- */
 
 /* n < 2^31. */

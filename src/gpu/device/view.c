@@ -123,6 +123,15 @@ dnnl_tp_status_t dtp_gpu_walk(dtp_gpu_dims_t *dims, const dtp_md_t *shape, const
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_gpu_lines_init(dtp_gpu_lines_t *lines, const dtp_pd_t *pd, const dtp_md_t *src,
+                                    const dtp_md_t *dst) {
+    DTP_DISPATCH(src->ndims == 3 && dst->ndims == 3, UNSUPPORTED_SHAPE);
+    DTP_DISPATCH(dtp_md_is_dense_row_major(src) && dtp_md_is_dense_row_major(dst), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
+    *lines = (dtp_gpu_lines_t){src->dims[1], src->dims[2], src->dims[0] * src->dims[2]};
+    return dnnl_tp_success;
+}
+
 void *dtp_gpu_data(const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md) {
     char *data = ctx->ptr[arg];
     return data ? data + md->offset0 * (int64_t)dtp_type_size(md->data_type) : NULL;

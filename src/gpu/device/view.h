@@ -48,6 +48,11 @@ dnnl_tp_status_t dtp_gpu_walk(dtp_gpu_dims_t *dims, const dtp_md_t *shape, const
 /* A single dimension, for kernels that decode their own indices. */
 dtp_gpu_dim_t dtp_gpu_dim(int64_t size);
 
+/* Lines of src and dst, {outer, n, inner}, which are dense; n may be another one in dst. No
+ * attributes. Called by pd_init. */
+dnnl_tp_status_t dtp_gpu_lines_init(dtp_gpu_lines_t *lines, const dtp_pd_t *pd, const dtp_md_t *src,
+                                    const dtp_md_t *dst);
+
 /* Sets the memory of a tensor whose type and strides pd_init has set. */
 void dtp_gpu_bind(dtp_gpu_tensor_t *tensor, const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md);
 /* The same for runs of n elements instead of DTP_GPU_RUN (dtp_gpu_tensor_has_runs). */

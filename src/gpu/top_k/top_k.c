@@ -22,23 +22,18 @@ static dnnl_tp_status_t top_k_init(dtp_pd_t *pd) {
                      type == dnnl_tp_s8 || type == dnnl_tp_u8,
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(d->dst.data_type == dnnl_tp_s64, UNSUPPORTED_DATA_TYPE);
-    DTP_DISPATCH(dtp_md_is_dense_row_major(&d->src) && dtp_md_is_dense_row_major(&d->dst),
-                 UNSUPPORTED_LAYOUT);
-    DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
+    DTP_TRY(dtp_gpu_lines_init(&a->lines, pd, &d->src, &d->dst));
     a->type = (int32_t)type;
     a->smallest = d->smallest;
     a->last = d->last;
     a->nan_worst = d->nan_worst;
-    a->n = d->src.dims[1];
     a->k = d->dst.dims[1];
-    a->inner = d->src.dims[2];
-    a->lines = d->src.dims[0] * a->inner;
-    const int64_t most = INT32_MAX - DTP_TOP_K_THREADS;
+    const int64_t most = INT32_MAX - DTP_TOP_K_THREADS, n = a->lines.n, lines = a->lines.count;
     /* All threads of a group read the line k times; the others once for each element. */
-    a->group = a->inner >= WARP ? 1 : a->n <= 8 * WARP ? WARP : DTP_TOP_K_THREADS;
-    const bool counts = a->k > 1 && a->n <= most / dtp_max64(a->lines, 1) && a->k * 16 > a->n;
-    plan->threads = a->k == 0 ? 0 : a->lines * (counts ? a->n : a->group);
-    DTP_DISPATCH(counts || a->lines <= most, UNSUPPORTED_SHAPE);
+    a->group = a->lines.inner >= WARP ? 1 : n <= 8 * WARP ? WARP : DTP_TOP_K_THREADS;
+    const bool counts = a->k > 1 && n <= most / dtp_max64(lines, 1) && a->k * 16 > n;
+    plan->threads = a->k == 0 ? 0 : lines * (counts ? n : a->group);
+    DTP_DISPATCH(counts || lines <= most, UNSUPPORTED_SHAPE);
     return dtp_gpu_kernel(pd, DTP_GPU_MODULE_top_k, counts ? "dtp_top_k_count" : "dtp_top_k_select", 0,
                           &plan->kernel);
 }

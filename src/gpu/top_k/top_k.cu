@@ -51,10 +51,6 @@ DTP_DEVICE bool is_better(const dtp_top_k_args_t &a, ranked_t x, ranked_t y) {
     return x.key != y.key ? x.key > y.key : a.last ? x.at > y.at : x.at < y.at;
 }
 
-DTP_DEVICE int64_t line_start(const dtp_top_k_args_t &a, int64_t line, int64_t n) {
-    return line / a.inner * n * a.inner + line % a.inner;
-}
-
 /* The better one of the threads of a group; all get it. */
 DTP_DEVICE ranked_t best_of(const dtp_top_k_args_t &a, ranked_t x, ranked_t *room) {
     if (a.group == 1) return x;
@@ -77,32 +73,33 @@ DTP_DEVICE ranked_t best_of(const dtp_top_k_args_t &a, ranked_t x, ranked_t *roo
 DTP_KERNEL(dtp_top_k_select, dtp_top_k_args_t, THREADS) {
     __shared__ ranked_t room[THREADS / DTP_WARP];
     const int64_t line = dtp_thread() / a.group;
-    if (line >= a.lines) return; /* whole groups */
+    if (line >= a.lines.count) return; /* whole groups */
     const int member = (int)threadIdx.x % a.group;
-    const int64_t src = line_start(a, line, a.n), dst = line_start(a, line, a.k);
+    const int64_t src = dtp_line_start(a.lines, line, a.lines.n), dst = dtp_line_start(a.lines, line, a.k);
     ranked_t before = {BEST_KEY, -1};
     for (int64_t r = 0; r < a.k; ++r) {
         ranked_t best = {WORST_KEY, -1};
-        for (int64_t i = member; i < a.n; i += a.group) {
-            const ranked_t x = {key_at(a, src + i * a.inner), i};
+        for (int64_t i = member; i < a.lines.n; i += a.group) {
+            const ranked_t x = {key_at(a, src + i * a.lines.inner), i};
             if ((before.at < 0 || is_better(a, before, x)) && is_better(a, x, best)) best = x;
         }
         before = best_of(a, best, room);
-        if (member == 0) a.dst[dst + r * a.inner] = before.at;
+        if (member == 0) a.dst[dst + r * a.lines.inner] = before.at;
     }
 }
 
 /* A thread counts the elements that are better than its own. */
 DTP_KERNEL(dtp_top_k_count, dtp_top_k_args_t, THREADS) {
-    const int64_t each = a.n * a.inner, thread = dtp_thread();
-    if (thread >= a.lines * a.n) return;
-    const int64_t i = thread % each / a.inner, line = thread / each * a.inner + thread % a.inner,
-                  src = line_start(a, line, a.n);
-    const ranked_t own = {key_at(a, src + i * a.inner), i};
+    const int64_t each = a.lines.n * a.lines.inner, thread = dtp_thread();
+    if (thread >= a.lines.count * a.lines.n) return;
+    const int64_t i = thread % each / a.lines.inner,
+                  line = thread / each * a.lines.inner + thread % a.lines.inner,
+                  src = dtp_line_start(a.lines, line, a.lines.n);
+    const ranked_t own = {key_at(a, src + i * a.lines.inner), i};
     int64_t rank = 0;
-    for (int64_t j = 0; j < a.n && rank < a.k; ++j) {
-        const ranked_t other = {key_at(a, src + j * a.inner), j};
+    for (int64_t j = 0; j < a.lines.n && rank < a.k; ++j) {
+        const ranked_t other = {key_at(a, src + j * a.lines.inner), j};
         rank += is_better(a, other, own);
     }
-    if (rank < a.k) a.dst[line_start(a, line, a.k) + rank * a.inner] = i;
+    if (rank < a.k) a.dst[dtp_line_start(a.lines, line, a.k) + rank * a.lines.inner] = i;
 }

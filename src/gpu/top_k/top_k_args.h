@@ -9,7 +9,8 @@ enum { DTP_TOP_K_THREADS = 256 };
 typedef struct {
     const void *src;
     int64_t *dst;
-    int64_t n, k, inner, lines; /* elements of a line, `inner` apart; lines: outer * inner */
+    dtp_gpu_lines_t lines; /* of src */
+    int64_t k;
     int32_t type, smallest, last, nan_worst;
     int32_t group; /* threads that have a line together: 1, a warp, a block */
     int32_t unused;
