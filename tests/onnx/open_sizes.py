@@ -25,13 +25,20 @@ ncases = 0
 
 
 def case(name, nodes, inputs, inits=(), opset=17):
-    """inputs: name, declared shape, array; the output is y. One data set for each array of a list."""
-    arrays = [[a] if isinstance(a, np.ndarray) else a for _, _, a in inputs]
-    infos = [h.make_tensor_value_info(k, TYPES[a[0].dtype], s) for (k, s, _), a in zip(inputs, arrays)]
-    graph = h.make_graph(nodes, name, infos, [h.make_tensor_value_info("y", T.FLOAT, None)],
-                         [numpy_helper.from_array(np.asarray(a), k) for k, a in inits])
-    model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=9)
-    save(name, model, [{k: a[i % len(a)] for (k, _, _), a in zip(inputs, arrays)} for i in range(max(map(len, arrays)))])
+    """inputs: name, declared shape, array; the output is y. One data set for each array of a list. The same once more beside a node
+    that a graph for all sizes has not, so that guards say which sizes a graph serves."""
+    for kind in ("", "_guarded"):
+        if kind:
+            axes = ([], {"axes": [0]}) if opset < 13 else (["front"], {})
+            nodes = [n("Unsqueeze", ["guards", *axes[0]], ["all_guards"], **axes[1]), *nodes]
+            inputs = [*inputs, ("guards", ["rows", "columns"], rng.standard_normal((2, 3)).astype(f32))]
+            inits = [*inits, ("front", [0])]
+        arrays = [[a] if isinstance(a, np.ndarray) else a for _, _, a in inputs]
+        infos = [h.make_tensor_value_info(k, TYPES[a[0].dtype], s) for (k, s, _), a in zip(inputs, arrays)]
+        outputs = [h.make_tensor_value_info(k, T.FLOAT, None) for k in (("y", "all_guards") if kind else ("y",))]
+        graph = h.make_graph(nodes, name, infos, outputs, [numpy_helper.from_array(np.asarray(a), k) for k, a in inits])
+        model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=9)
+        save(name + kind, model, [{k: a[i % len(a)] for (k, _, _), a in zip(inputs, arrays)} for i in range(max(map(len, arrays)))])
 
 
 def save(name, model, feeds, graphs=0):
