@@ -161,6 +161,16 @@ case("places", [*last, n("Range", ["zero", "n", "one"], ["r"]), n("Unsqueeze", [
                 n("Cast", ["e"], ["f"], to=T.FLOAT), n("MatMul", ["f", "x"], ["y"])], batches, lists)
 case("range_from_size", [*last, n("Add", ["n", "n"], ["n2"]), n("Range", ["n", "n2", "one"], ["r"]), n("Cast", ["r"], ["f"], to=T.FLOAT),
                          n("Unsqueeze", ["f", "o"], ["c"]), n("Add", ["x", "c"], ["y"])], batches, lists)
+odd = [("x", ["b", "s", 12], x((2, 5, 12), (3, 4, 12), (2, 6, 12), (4, 9, 12)))]
+Z = n("ConstantOfShape", ["l"], ["y"])
+case("range_by_two", [*last, n("Range", ["zero", "n", "two"], ["r"]), n("Cast", ["r"], ["y"], to=T.FLOAT)], odd, lists + [("two", np.int64(2))])
+case("place_by_size", [*last, n("Mod", ["n", "two"], ["r"]), n("Unsqueeze", ["r", "z"], ["p"]), n("Gather", ["a", "p"], ["l"]), Z], odd,
+     lists + [("two", np.int64(2))])
+case("towards_zero", [*last, n("Sub", ["one", "n"], ["d"]), n("Div", ["d", "two"], ["q"]), n("Add", ["n", "q"], ["r"]),
+                      n("Unsqueeze", ["r", "z"], ["l"]), Z], odd, lists + [("two", np.int64(2))])
+case("some_of_shape", [n("Shape", ["x"], ["a"]), n("Where", ["some", "a", "o"], ["l"]), Z], odd, lists + [("some", [False, True, True])])
+case("shape_is_fed", [n("Reshape", ["x", "to"], ["y"])],
+     [("x", ["b", "s"], x((2, 6))), ("to", [2], [np.array(k) for k in ((3, 4), (6, 2), (-1, 3))])])
 case("zeros_of_shape", [*first, n("ConstantOfShape", ["a"], ["p"]), n("Add", ["x", "p"], ["y"])], batches, lists)
 case("halves", [*last, n("Div", ["n", "two"], ["h"]), n("Unsqueeze", ["h", "z"], ["hu"]), n("Slice", ["x", "z", "hu", "o"], ["p"]),
                 n("Slice", ["x", "hu", "far", "o"], ["q"]), n("Concat", ["q", "p"], ["y"], axis=1)], batches,
@@ -177,6 +187,14 @@ case("padded_to_four", [*last, n("Mod", ["n", "f4"], ["r"]), n("Sub", ["f4", "r"
      lists + [("f4", np.int64(4))])
 case("tiled_by_size", [*first, n("Unsqueeze", ["k", "z"], ["ku"]), n("Concat", ["o", "ku", "o"], ["s"], axis=0), n("Tile", ["x", "s"], ["y"])],
      batches, lists)
+# At the limit of a comparison, from both sides.
+for op in ("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal"):
+    for way, lengths in (("up", (3, 4, 5)), ("down", (5, 4, 3)), ("from", (4, 3, 5))):
+        case(f"if_{op}_{way}", [*last, n(op, ["n", "limit"], ["c"]),
+                                n("If", ["c"], ["y"],
+                                  then_branch=h.make_graph([n("Relu", ["x"], ["ty"])], "t", [], [h.make_tensor_value_info("ty", T.FLOAT, None)]),
+                                  else_branch=h.make_graph([n("Neg", ["x"], ["ey"])], "e", [], [h.make_tensor_value_info("ey", T.FLOAT, None)]))],
+             [("x", ["b", "s", 2], x(*((2, k, 2) for k in lengths)))], lists + [("limit", np.int64(4))])
 case("if_long", [*last, n("Greater", ["n", "limit"], ["c"]),
                  n("If", ["c"], ["y"],
                    then_branch=h.make_graph([n("Relu", ["x"], ["ty"])], "t", [], [h.make_tensor_value_info("ty", T.FLOAT, None)]),
