@@ -48,7 +48,27 @@ typedef struct {
     const char *names[2];
     float params[2]; /* mean and scale, low and high */
     int nodes;       /* with results y and z */
+    int64_t loops;   /* the node is in a Loop, whose iterations are the rows of y */
 } model_t;
+
+/* In g a Loop around the node n, whose result is y. */
+static void put_looped(bytes_t *g, const bytes_t *n, int64_t loops) {
+    static bytes_t body, loop;
+    body.n = loop.n = 0;
+    put_message(&body, G_NODE, n);
+    put_node(&body, "Identity", "", "go", NULL, "goes_on");
+    put_value(&body, G_INPUT, "i", INT64, 0, NULL);
+    put_value(&body, G_INPUT, "go", BOOL, 0, NULL);
+    put_value(&body, G_OUTPUT, "goes_on", BOOL, 0, NULL);
+    put_value(&body, G_OUTPUT, "y", FLOAT, -1, NULL);
+    put_raw(g, "loops", INT64, 0, NULL, &loops, sizeof loops);
+    put_text(&loop, N_INPUT, "loops");
+    put_text(&loop, N_INPUT, "");
+    put_text(&loop, N_OUTPUT, "y");
+    put_text(&loop, N_OP, "Loop");
+    put_graph_attr(&loop, "body", &body);
+    put_message(g, G_NODE, &loop);
+}
 
 static void put_drawn(bytes_t *m, const model_t *of) {
     static bytes_t g, n;
@@ -65,8 +85,10 @@ static void put_drawn(bytes_t *m, const model_t *of) {
         if (of->seed) put_float_attr(&n, "seed", *of->seed);
         for (int k = 0; k < 2; ++k)
             if (of->names[k]) put_float_attr(&n, of->names[k], of->params[k]);
-        put_message(&g, G_NODE, &n);
-        put_value(&g, G_OUTPUT, i ? "z" : "y", of->dtype ? of->dtype : FLOAT, of->has_input ? 2 : 1, open);
+        if (of->loops) put_looped(&g, &n, of->loops);
+        else put_message(&g, G_NODE, &n);
+        put_value(&g, G_OUTPUT, i ? "z" : "y", of->dtype ? of->dtype : FLOAT,
+                  of->has_input || of->loops ? 2 : 1, open);
     }
     if (of->has_input) put_value(&g, G_INPUT, "x", FLOAT, 2, open);
     put_model(m, &g, 10, 22);
@@ -188,6 +210,23 @@ static void test_seeds(void **state) {
     run_drawn(s, x, 2, 4, y[2], NULL);
     for (int i = 0; i < 3; ++i) assert_memory_not_equal(y[i], y[(i + 1) % 3], sizeof *y);
     (void)dnnl_tp_onnx_session_destroy(s);
+}
+
+/* Iterations draw numbers of their own, with a seed and without, and so does each run. */
+static void test_loops(void **state) {
+    (void)state;
+    enum { LOOPS = 3, EACH = 8 };
+    const float seed = 3;
+    for (int with_seed = 0; with_seed < 2; ++with_seed) {
+        float y[2 * LOOPS][EACH];
+        const model_t of = {
+            .op = "RandomUniform", .count = EACH, .seed = with_seed ? &seed : NULL, .loops = LOOPS};
+        dnnl_tp_onnx_session_t s = open_drawn(&of, 1, 0);
+        for (int run = 0; run < 2; ++run) run_drawn(s, NULL, 0, 0, y[run * LOOPS], NULL);
+        for (int i = 0; i < 2 * LOOPS; ++i)
+            for (int k = 0; k < i; ++k) assert_memory_not_equal(y[i], y[k], sizeof *y);
+        (void)dnnl_tp_onnx_session_destroy(s);
+    }
 }
 
 /* ---- Distributions ------------------------------------------------------------------------------------------------- */
@@ -333,6 +372,6 @@ int main(void) {
         cmocka_unit_test(test_known_answers), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_seeds),         cmocka_unit_test(test_distributions),
         cmocka_unit_test(test_narrow_range),  cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_refusals)};
+        cmocka_unit_test(test_loops),         cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
