@@ -8,14 +8,18 @@ static void attr_destroy(dtp_object_t *obj) { dtp_object_release(((dtp_attr_t *)
 static _Atomic int default_fpmath = -1; /* -1: environment not read */
 
 dnnl_tp_status_t dtp_attr_copy(const dnnl_tp_allocator_t *allocator, dtp_attr_t **out,
-                               const dtp_attr_t *existing) {
+                               const dtp_attr_t *existing, bool is_fixed) {
     *out = NULL;
-    dtp_attr_t *attr = dtp_object_create(allocator, sizeof *attr, DTP_OBJ_ATTR, attr_destroy);
+    const bool has_quant = existing && existing->n_scales + existing->n_zero_points > 0;
+    const size_t head = offsetof(dtp_attr_t, scales);
+    dtp_attr_t *attr = dtp_object_create(allocator, is_fixed && !has_quant ? head : sizeof *attr,
+                                         DTP_OBJ_ATTR, attr_destroy);
     if (!attr) return dnnl_tp_out_of_memory;
     if (existing) {
         dtp_object_t header = attr->obj;
         size_t start = offsetof(dtp_attr_t, scratchpad_mode);
-        memcpy((char *)attr + start, (const char *)existing + start, sizeof *attr - start);
+        memcpy((char *)attr + start, (const char *)existing + start,
+               (has_quant ? sizeof *attr : head) - start);
         attr->obj = header;
         attr->post_ops = NULL;
     } else {
@@ -51,14 +55,14 @@ bool dtp_attr_only(const dtp_attr_t *attr, unsigned allowed) {
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_create(dnnl_tp_primitive_attr_t *attr) {
     DTP_REQUIRE(attr, NULL_ARG, "attr");
-    DTP_RETURN(dtp_attr_copy(NULL, attr, NULL));
+    DTP_RETURN(dtp_attr_copy(NULL, attr, NULL, false));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_clone(dnnl_tp_primitive_attr_t *attr,
                                               const_dnnl_tp_primitive_attr_t existing) {
     DTP_OUT(attr, NULL);
     DTP_REQUIRE_HANDLE(existing, DTP_OBJ_ATTR);
-    DTP_RETURN(dtp_attr_copy(NULL, attr, existing));
+    DTP_RETURN(dtp_attr_copy(NULL, attr, existing, false));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_destroy(dnnl_tp_primitive_attr_t attr) {

@@ -63,17 +63,18 @@ struct dnnl_tp_primitive_attr {
     int num_threads;      /* 0 = unset */
     uint64_t pool_flags;  /* of the stream attribute that was given */
     int pool_num_threads; /* 0 = no stream attribute was given */
-    int n_scales, n_zero_points;
-    dtp_quant_t scales[DTP_MAX_QUANT], zero_points[DTP_MAX_QUANT]; /* sorted by arg */
     dtp_attr_refused_t refused;
     struct dnnl_tp_post_ops *post_ops; /* owned, never NULL */
+    int n_scales, n_zero_points;
+    /* Sorted by arg; no memory in a fixed copy without any. */
+    dtp_quant_t scales[DTP_MAX_QUANT], zero_points[DTP_MAX_QUANT];
 };
 typedef struct dnnl_tp_primitive_attr dtp_attr_t;
 typedef struct dnnl_tp_post_ops dtp_post_ops_t;
 
-/* Deep copy; NULL existing = defaults. */
+/* Deep copy; NULL existing = defaults. is_fixed: nothing will set scales and zero points of the copy. */
 dnnl_tp_status_t dtp_attr_copy(const dnnl_tp_allocator_t *allocator, dtp_attr_t **attr,
-                               const dtp_attr_t *existing);
+                               const dtp_attr_t *existing, bool is_fixed);
 const dtp_quant_t *dtp_attr_scale(const dtp_attr_t *attr, int arg);      /* NULL when unset */
 const dtp_quant_t *dtp_attr_zero_point(const dtp_attr_t *attr, int arg); /* NULL when unset */
 

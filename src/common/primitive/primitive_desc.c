@@ -247,7 +247,7 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op
     dnnl_tp_engine_t engine = engines.runs;
     const dtp_op_info_t *info = dtp_op_info(op->kind);
     dtp_attr_t *copy;
-    DTP_TRY(dtp_attr_copy(engine->allocator, &copy, attr));
+    DTP_TRY(dtp_attr_copy(engine->allocator, &copy, attr, true));
     int nquant = copy->n_scales + copy->n_zero_points;
     size_t nargs = (size_t)(dtp_op_args(info, op, NULL) + nquant + 2 * copy->post_ops->len);
     size_t head = align64(sizeof(dtp_pd_t)), ops = align64(op_size),
