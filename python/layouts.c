@@ -1,5 +1,4 @@
 /* Sizes of the structs that python/dnnl_tp/_native.py declares once more: it compares them when it is loaded. */
-#include "dnnl_tp/dnnl_tp_trace.h"
 #include "onnx/dnnl_tp_onnx_session.h"
 
 #include <stddef.h>
@@ -18,7 +17,4 @@ const size_t dnnl_tp_python_layouts[] = {sizeof(dnnl_tp_tensor_info_t),
                                          offsetof(dnnl_tp_onnx_session_opts_t, fpmath_mode),
                                          sizeof(dnnl_tp_onnx_session_stats_t),
                                          sizeof(dnnl_tp_threadpool_opts_t),
-                                         sizeof(dnnl_tp_onnx_arg_t),
-                                         sizeof(dnnl_tp_run_opts_t),
-                                         offsetof(dnnl_tp_run_opts_t, trace),
                                          0};

@@ -67,21 +67,10 @@ class ThreadpoolOpts(c.Structure):
                 ("blocking_threads", c.c_int), ("flags", c.c_uint64)]
 
 
-class Arg(c.Structure):
-    _fields_ = [("info", c.POINTER(TensorInfo)), ("data", c.c_void_p)]
-
-
-class RunOpts(c.Structure):
-    _fields_ = [("struct_size", c.c_size_t), ("max_threads", c.c_int), ("flags", c.c_uint), ("stats", c.c_void_p),
-                ("deadline_ns", c.c_int64), ("cancel", c.c_void_p), ("priority", c.c_int), ("max_depth", c.c_int),
-                ("trace", c.c_void_p)]
-
-
 def _check_layouts() -> None:
     ours = [c.sizeof(TensorInfo), TensorInfo.dims.offset, TensorInfo.data_type.offset, c.sizeof(OpenOpts),
             c.sizeof(Problem), c.sizeof(Metadata), c.sizeof(Port), Port.flags.offset, c.sizeof(ModelInfo), c.sizeof(SessionOpts), SessionOpts.fpmath_mode.offset,
-            c.sizeof(SessionStats), c.sizeof(ThreadpoolOpts), c.sizeof(Arg), c.sizeof(RunOpts), RunOpts.trace.offset,
-            0]
+            c.sizeof(SessionStats), c.sizeof(ThreadpoolOpts), 0]
     theirs = list((c.c_size_t * len(ours)).in_dll(lib, "dnnl_tp_python_layouts"))
     if ours != theirs:
         raise ImportError(f"dnnl_tp: the layouts of the package {ours} are not those of its library {theirs}")

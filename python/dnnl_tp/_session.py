@@ -1,7 +1,6 @@
 """Sessions and pools."""
 from __future__ import annotations
 
-import contextlib
 import ctypes as c
 import errno
 import itertools
@@ -9,11 +8,11 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, NoReturn, Optional, Tuple, Union, cast
+from typing import Any, Dict, Iterable, List, NamedTuple, NoReturn, Optional, Tuple, Union, cast
 
 import numpy as np
 
-from . import _native, _parts, _state
+from . import _native, _state
 from ._door import Door
 from ._native import InvalidArgument, Unimplemented
 from ._threads import CancelToken, Future, Workers, interruptible
@@ -23,7 +22,6 @@ _CPU = 1
 _STRING, _FLOAT16, _BFLOAT16 = 8, 10, 16
 _NARROW = {4: "uint16", 5: "int16", 12: "uint32"}  # which the library has in wider types
 _FOREVER = 1e9  # seconds
-_LONG = .05  # seconds; after so long a run Ctrl-C is expected to work
 _MAX_THREADS, _MAX_CALLS, _MAX_SIZE, _MAX_SEED = 256, 2**31 - 1, 2**63 - 1, 2**64 - 1
 _fpmath_modes = {"strict": 0, "bf16": 1, "f16": 2, "any": 3, "tf32": 4}
 _types: Dict[int, Any] = {3: np.dtype(np.float32), 4: np.dtype(np.int32), 5: np.dtype(np.int8), 6: np.dtype(np.uint8),
@@ -221,7 +219,6 @@ class Session(_Here):
     """
 
     _words: Optional[Dict[bytes, int]] = None  # of the model, by text; None: no run needed them yet
-    _in_parts = False  # sizes of results depend on their elements: _parts.py runs the model
     _dims_are_there = True  # or names in dims that the model has not are ignored
 
     def __init__(self, model: Model, *, threads: int = 1, pool: Optional[Pool] = None,
@@ -268,8 +265,7 @@ class Session(_Here):
                           _native.fail, max_calls or 16, threading.main_thread().ident or 0)
         session.give()  # to the door
         self._closed = False
-        self._lock, self._part_runs = threading.Lock(), 0  # runs in parts, which the door does not count
-        self._parts_take_long = True  # or it is not known yet: another thread runs them while the main thread waits
+        self._lock = threading.Lock()
         needed = [p for p in self.inputs if not p.has_default]
         if all(p.shape is not None and not p.determines_shapes and all(isinstance(n, int) for n in p.shape)
                for p in needed):
@@ -378,73 +374,29 @@ class Session(_Here):
         deadline = 0
         if timeout is not None and not timeout >= _FOREVER:
             deadline = time.clock_gettime_ns(time.CLOCK_MONOTONIC) + max(int(timeout * 1e9), 1)
-        if self._in_parts or state is not None:
-            return self._fetch_in_parts(feeds, order, given, deadline, cancel, state)
+        address = 0 if state is None else state._open()
         try:
-            return self._fetch_whole(feeds, order, given, deadline, cancel)
+            return self._through_door(feeds, order, given, deadline, cancel, False, address)
         except Unimplemented as refused:
+            if address:
+                raise
             try:
-                result = self._fetch_in_parts(feeds, order, given, deadline, cancel)
+                return self._through_door(feeds, order, given, deadline, cancel, True, 0)
             except Unimplemented as later:
                 raise later if "only a run knows" in str(refused) else refused from None
-            self._in_parts = True
-            return result
 
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[None]:
-        """The library's session lives to the end of the block, even if another thread calls close()."""
-        with self._lock:
-            if self._closed:
-                raise ValueError("the session is closed")
-            self._part_runs += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._part_runs -= 1
-                if self._closed and not self._part_runs:
-                    self._door.close()
-
-    def _fetch_in_parts(self, feeds: Mapping[str, Any], order: Optional[Tuple[int, ...]], given: Optional[Tuple[Any, ...]],
-                        deadline: int, cancel: Optional[CancelToken], state: Optional[_state.State] = None) -> Any:
-        """As _fetch, for models that have results whose sizes depend on their elements, and for states."""
-        for name, sizes in self._fixed.items():
-            for axis, size in sizes.items() if name in feeds else ():
-                if feeds[name].shape[axis:axis + 1] != (size,):
-                    raise InvalidArgument(f"input '{name}': the size of axis {axis} is not {size}, to which dims fixed it",
-                                          2)
-        token = CancelToken() if cancel is None else cancel
-        with self._open(), token._run() as address:
-            def work() -> List[Any]:
-                return _parts.run(self._address, self.inputs, self.outputs, _types, feeds, deadline, address, state)
-            is_main, begin = threading.current_thread() is threading.main_thread(), time.monotonic()
-            made = cast(List[Any], interruptible(work, token)) if is_main and self._parts_take_long else work()
-            self._parts_take_long = time.monotonic() - begin > _LONG
-        made = [a if a is None or p.dtype in (None, a.dtype) else a.astype(p.dtype) for p, a in zip(self.outputs, made)]
-        for i, a in enumerate(given or ()):
-            if a is None:
-                continue
-            if a.shape != made[i].shape or a.dtype != made[i].dtype:
-                raise InvalidArgument(f"out['{self.outputs[i].name}'] is {a.dtype}{list(a.shape)}, the result is "
-                                      f"{made[i].dtype}{list(made[i].shape)}", 2)
-            a[...] = made[i]
-            made[i] = a
-        if order is not None:
-            return [made[i] for i in order]
-        return {p.name: a for p, a in zip(self.outputs, made) if a is not None}
-
-    def _fetch_whole(self, feeds: Dict[str, Any], order: Optional[Tuple[int, ...]], given: Optional[Tuple[Any, ...]],
-                     deadline: int, cancel: Optional[CancelToken]) -> Any:
+    def _through_door(self, feeds: Dict[str, Any], order: Optional[Tuple[int, ...]], given: Optional[Tuple[Any, ...]],
+                      deadline: int, cancel: Optional[CancelToken], in_parts: bool, state: int) -> Any:
         fetch = self._door.fetch
         if cancel is None:
-            result = fetch(feeds, order, given, deadline)
+            result = fetch(feeds, order, given, deadline, 0, False, in_parts, state)
             if result is not None:
                 return result
             cancel = CancelToken()
         with cancel._run() as token:
-            result = fetch(feeds, order, given, deadline, token)
+            result = fetch(feeds, order, given, deadline, token, False, in_parts, state)
             if result is None:  # it may take long, and this is the main thread
-                result = interruptible(lambda: fetch(feeds, order, given, deadline, token, True), cancel)
+                result = interruptible(lambda: fetch(feeds, order, given, deadline, token, True, in_parts, state), cancel)
             return result
 
     def run(self, inputs: Mapping[str, Array], *, outputs: Optional[Iterable[str]] = None,
@@ -467,7 +419,7 @@ class Session(_Here):
             state._check(self, (outputs or ()) if names is None else names, out or ())
             made = cast(Dict[str, Any], self._fetch(inputs, None, out, timeout, cancel, state))
             return made if names is None else {name: made[name] for name in names}
-        if outputs is None and out is None and timeout is None and cancel is None and not self._in_parts:
+        if outputs is None and out is None and timeout is None and cancel is None:
             try:
                 result = self._door.run(inputs)  # type: ignore[arg-type]
             except Unimplemented:
@@ -563,8 +515,7 @@ class Session(_Here):
             return
         with self._lock:
             self._closed = True
-            if not self._part_runs:
-                self._door.close()
+            self._door.close()
         self._model.close()
         self._write_profile()
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping as MappingType
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Mapping, Optional, Tuple
 
-from . import _native, _parts
+from . import _native
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -33,8 +33,7 @@ for _name, _types in {
         "truncate": [_handle, c.c_int64],
         "reorder": [_handle, c.c_int, c.POINTER(c.c_int64)],
         "query": [_handle, c.POINTER(_Info)],
-        "destroy": [_handle],
-        "run": _parts._run.argtypes}.items():
+        "destroy": [_handle]}.items():
     _function = getattr(_native.lib, "dnnl_tp_onnx_state_" + _name)
     _function.argtypes, _function.restype = _types, c.c_int
 
@@ -68,11 +67,10 @@ class State:
         opts = _Opts(c.sizeof(_Opts), capacity, len(items), array if items else None, by_joins)
         self._session = session
         self._taken = frozenset(pairs.values() if pairs else _presents(session))
-        with session._open():
+        with session._lock:
+            if session._closed:
+                raise ValueError("the session is closed")
             self._state = _native.Handle("onnx_state_create", "onnx_state_destroy", session._address, c.byref(opts))
-
-    def _door(self) -> Tuple[Any, Optional[int]]:
-        return _native.lib.dnnl_tp_onnx_state_run, self._open()
 
     def _open(self) -> int:
         """The library's state."""

@@ -1,4 +1,5 @@
 """Models whose results have sizes that their elements decide."""
+import sys
 import threading
 import time
 import unittest
@@ -42,8 +43,16 @@ class Parts(unittest.TestCase):
         z = np.zeros(3, np.float32)
         self.assertIs(s.run({"x": x}, out={"z": z})["z"], z)
         np.testing.assert_array_equal(z, [2, 6, 10])
-        with self.assertRaisesRegex(dnnl_tp.InvalidArgument, "out\\['z'\\]"):
+        with self.assertRaisesRegex(dnnl_tp.InvalidArgument, "what is given for output 'z'"):
             s.run({"x": -x}, out={"z": np.zeros(4, np.float32)})
+        r = np.full((2, 3), 7, np.float32)
+        for wrong in np.zeros(6, np.float32)[::2], np.zeros(3), [0., 0., 0.], np.zeros((3, 1), np.float32):
+            with self.assertRaisesRegex(ValueError, "what is given for output 'z'"):
+                s.run({"x": x}, out={"r": r, "z": wrong})
+        np.testing.assert_array_equal(r, 7)
+        self.check(x, s.run({"x": x}, out={"r": r}))
+        with self.assertRaisesRegex(ValueError, "the model has no input"):
+            s.run({"x": x, "y": x})
         with self.assertRaises(dnnl_tp.InvalidArgument):
             s.run({"x": np.ones((3, 2), np.float32)})
         self.check(x, s.run_async({"x": x}).result())
@@ -55,6 +64,22 @@ class Parts(unittest.TestCase):
         s.close()
         with self.assertRaises(ValueError):
             s.run({"x": x})
+
+    def test_nothing_is_left(self):
+        """Neither a run nor a refused one keeps its arrays."""
+        s = dnnl_tp.Session(models.positive())
+        x = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
+        z, bad, given = np.zeros(3, np.float32), np.zeros(4, np.float32), {"x": x}
+        counts = [sys.getrefcount(a) for a in (x, z, bad, given, None)]
+        for _ in range(100):
+            results = s.run(given, out={"z": z})
+            with self.assertRaises(ValueError):
+                s.run(given, out={"z": bad})
+        self.assertEqual({name: sys.getrefcount(results[name]) for name in results}, {"r": 2, "p": 2, "z": 3})
+        del results
+        after = [sys.getrefcount(a) for a in (x, z, bad, given, None)]
+        self.assertEqual(after[:4], counts[:4])
+        self.assertLess(abs(after[4] - counts[4]), 100)
 
     def test_threads(self):
         s = dnnl_tp.Session(models.positive(), max_calls=2)

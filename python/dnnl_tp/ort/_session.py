@@ -214,7 +214,7 @@ class InferenceSession:
             run_options: Optional[RunOptions] = None) -> List[Any]:
         """A list of arrays, one for each output that is asked for; None or []: all outputs of the model."""
         order = self._order(output_names) if output_names else self._all
-        if run_options is None and not self._session._in_parts:
+        if run_options is None:
             try:
                 results = self._run(input_feed, order)  # type: ignore[arg-type]
             except Unimplemented:
