@@ -37,3 +37,6 @@ suite reduction "8192x8192:8192x1 8192x8192:1x8192" "8x64:8x1 8x64:1x64" --reduc
 suite matmul "4096x4096:4096x4096 8192x8192:8192x8192 16x4096:4096x14336" 16x16:16x16 --matmul --dt=bf16
 suite matmul_f32 "4096x4096:4096x4096" 16x16:16x16 --matmul
 suite matmul_tf32 "4096x4096:4096x4096" 16x16:16x16 --matmul --attr-fpmath=tf32
+suite conv "mb32ic64oc64_ih56oh56kh3ph1 mb32ic256oc256_ih14oh14kh3ph1 mb32ic256oc1024_ih14oh14kh1ph0" mb1ic4oc4_ih5oh5kh3ph1 --conv --dir=FWD_D
+suite conv_depthwise "mb32g384ic384oc384_ih14oh14kh3ph1" mb1g4ic4oc4_ih5oh5kh3ph1 --conv --dir=FWD_D
+suite pool "mb32ic64_ih112oh56kh3sh2ph1" mb1ic4_ih6oh3kh3sh2ph1 --pool --dir=FWD_I --alg=max,avg_np
