@@ -189,7 +189,7 @@ case("linear_attention_40", [n("LinearAttention", [k for k, _ in arrays], ["y", 
 
 # Recurrent operators: unrolled (few steps), an operator or a While (many steps, or a number that the model does not know), all
 # against one definition: RNN, GRU and LSTM in each direction, with all inputs, one sequence ended before the others; with the fewest;
-# with biases and states, the most that the operators of graphs take.
+# with biases and states, and peepholes, the most that the operators of graphs take.
 batch, size, hidden = 3, 4, 5
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 for op, gates in GATES.items():
@@ -203,7 +203,8 @@ for op, gates in GATES.items():
         for steps, known in ((20, True), (20, False), (70, True), (70, False)):
             x = rng.standard_normal((steps, batch, size)).astype(f32)
             lens = ("lens", np.array([steps, 3, steps - 1], np.int32))
-            for full, have in (False, ""), (True, "b lens h0 c0 p"), (True, "b h0 c0"), (True, "h0 c0"):
+            peepholes = [(True, "b h0 c0 p"), (True, "p")] if op == "LSTM" else []
+            for full, have in [(False, ""), (True, "b lens h0 c0 p"), (True, "b h0 c0"), (True, "h0 c0")] + peepholes:
                 own = dict(more + [lens])
                 names = ["x", "w", "r"] + [k if k in have.split() else "" for k in ("b", "lens", "h0", "c0", "p") if k in own] * full
                 attrs = {"linear_before_reset": 1} if op == "GRU" and full else {"clip": 1.5} if op == "RNN" and full else {}

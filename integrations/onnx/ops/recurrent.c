@@ -25,7 +25,8 @@ typedef struct {
     float alpha[2][FUNCTIONS], beta[2][FUNCTIONS];
     val_t *r, *r_bias;           /* {G H, H}, {G H} or NULL */
     val_t *r_inner, *inner_bias; /* GRU: the rows of the last gate */
-    val_t *peephole[FUNCTIONS];  /* {H} or NULL */
+    val_t *peepholes;            /* {3 H} or NULL; i, o, f */
+    val_t *peephole[FUNCTIONS];  /* {H} each, or NULL */
     val_t *lengths;              /* {B, 1} of s64 or NULL */
     val_t *zeros;                /* {B, H} */
     dnnl_tp_data_type_t type;
@@ -210,12 +211,11 @@ static val_t *as_while(cv_t *cv, const cell_t *c, int d, bool is_backward, val_t
     return collects ? results[is_lstm ? MEMORY + 1 : MEMORY] : NULL;
 }
 
-/* The cells that have an operator: no peepholes, no lengths, the usual functions. */
+/* The cells that have an operator: no lengths, the usual functions. */
 static bool is_usual(const cv_t *cv, const cell_t *c, int directions) {
     static const char *const usual[][FUNCTIONS] = {
         [GRU] = {"Sigmoid", "Tanh"}, [LSTM] = {"Sigmoid", "Tanh", "Tanh"}};
-    if (c->kind == RNN || c->type != dnnl_tp_f32 || c->clips || c->couples || dtp_cv_given(cv, LENGTHS) ||
-        (c->kind == LSTM && dtp_cv_given(cv, PEEPHOLES)))
+    if (c->kind == RNN || c->type != dnnl_tp_f32 || c->clips || c->couples || dtp_cv_given(cv, LENGTHS))
         return false;
     for (int i = 0; i < directions * FUNCTIONS; ++i) {
         const char *name = usual[c->kind][i % FUNCTIONS];
@@ -243,10 +243,10 @@ static val_t *as_operator(cv_t *cv, const cell_t *c, bool is_backward, val_t *xw
                           val_t **memory) {
     enum { LAST = 3, RESULTS = 3 };
     const bool is_lstm = c->kind == LSTM;
-    val_t *out[RESULTS], *last = is_lstm ? *memory : inner, *const in[] = {xw, c->r, *h, last};
+    val_t *out[RESULTS], *last = is_lstm ? *memory : inner, *const in[] = {xw, c->r, *h, last, c->peepholes};
     const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_reverse, dnnl_tp_op_attr_bool, 1, &is_backward};
-    dtp_cv_ops(cv, is_lstm ? dnnl_tp_op_lstm : dnnl_tp_op_gru, LAST + (last != NULL), in, 1, &attr,
-               is_lstm ? RESULTS : RESULTS - 1, out);
+    dtp_cv_ops(cv, is_lstm ? dnnl_tp_op_lstm : dnnl_tp_op_gru, LAST + (last != NULL) + (c->peepholes != NULL),
+               in, 1, &attr, is_lstm ? RESULTS : RESULTS - 1, out);
     *h = out[1];
     if (is_lstm) *memory = out[2];
     return out[0];
@@ -277,8 +277,9 @@ static val_t *sequence(cv_t *cv, cell_t *c, int index, bool is_backward, bool is
         c->r_bias = both ? dtp_cv_part(cv, both, 0, rows, rows) : NULL;
     }
     if (c->kind == LSTM && dtp_cv_given(cv, PEEPHOLES)) {
-        val_t *all = of_direction(cv, cv->in[PEEPHOLES], index);
-        for (int k = 0; k < FUNCTIONS && !cv->status; ++k) c->peephole[k] = gate(cv, c, all, k);
+        c->peepholes = of_direction(cv, cv->in[PEEPHOLES], index);
+        for (int k = 0; k < FUNCTIONS && !c->is_operator && !cv->status; ++k)
+            c->peephole[k] = gate(cv, c, c->peepholes, k);
     }
     if (c->kind == GRU && !c->is_linear && !cv->status) {
         c->r_inner = dtp_cv_part(cv, c->r, 0, H * c->hidden, c->hidden);

@@ -31,7 +31,7 @@ static dnnl_tp_status_t resolve_weights(dtp_recurrent_desc_t *d, plan_t *p) {
 static dnnl_tp_status_t recurrent_init(dtp_pd_t *pd) {
     dtp_recurrent_desc_t *d = (dtp_recurrent_desc_t *)pd->op;
     plan_t *p = pd->plan;
-    const dtp_md_t *const md[] = {&d->src, &d->h, &d->c, &d->bia, &d->dst, &d->last_h, &d->last_c};
+    const dtp_md_t *const md[] = {&d->src, &d->h, &d->c, &d->bia, &d->peep, &d->dst, &d->last_h, &d->last_c};
     for (size_t i = 0; i < sizeof md / sizeof *md; ++i) {
         if (dtp_md_is_zero(md[i])) continue;
         DTP_DISPATCH(md[i]->data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
@@ -146,6 +146,7 @@ static dnnl_tp_status_t recurrent_execute(const dtp_pd_t *pd, const dtp_exec_ctx
                {.x = (const float *)ctx->ptr[DTP_RECURRENT_SRC] + first * state * p->gates,
                 .r = r,
                 .bias = ctx->ptr[DTP_RECURRENT_BIA],
+                .peep = ctx->ptr[DTP_RECURRENT_PEEP],
                 .h = ctx->ptr[DTP_RECURRENT_H],
                 .y = dst + first * state,
                 .c = last_c,

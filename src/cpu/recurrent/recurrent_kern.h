@@ -2,6 +2,7 @@
 #ifndef DTP_CPU_RECURRENT_KERN_H
 #define DTP_CPU_RECURRENT_KERN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Some steps of some sequences, and of each step the panels first to end - 1 of the hidden units:
@@ -11,6 +12,7 @@ typedef struct {
     const float *x;         /* of the first step: rows of gates * hidden */
     const float *r;         /* packed: {panels, hidden, gates, lanes}, zeros behind the last unit */
     const float *bias;      /* GRU: {hidden}, or NULL: the reset gate stands before the product */
+    const float *peep;      /* LSTM: {3, hidden}, weights of c in gates 0, 1 and 2, or NULL */
     const float *h;         /* states before the first step: rows of hidden */
     float *y;               /* states after the first step */
     float *c;               /* LSTM: states that change in place */

@@ -6,7 +6,8 @@
 
 static dnnl_tp_status_t recurrent_ref_pd_init(dtp_pd_t *pd) {
     dtp_recurrent_desc_t *d = (dtp_recurrent_desc_t *)pd->op;
-    dtp_md_t *const md[] = {&d->src, &d->wei, &d->h, &d->c, &d->bia, &d->dst, &d->last_h, &d->last_c};
+    dtp_md_t *const md[] = {&d->src,  &d->wei, &d->h,      &d->c,     &d->bia,
+                            &d->peep, &d->dst, &d->last_h, &d->last_c};
     for (size_t i = 0; i < sizeof md / sizeof *md; ++i) {
         if (dtp_md_is_zero(md[i])) continue;
         if (dtp_md_is_any(md[i])) dtp_md_make_plain(md[i]);
@@ -34,13 +35,17 @@ static double part(const row_t *a, int64_t g, int64_t u) {
 }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-static void lstm_row(const row_t *a, float *c, float *y) {
+/* peep: {3, n} or NULL. */
+static void lstm_row(const row_t *a, const float *peep, float *c, float *y) {
     enum { I, O, F, G };
     for (int64_t u = 0; u < a->n; ++u) {
-        const double now =
-            sigmoid(part(a, F, u)) * (double)c[u] + sigmoid(part(a, I, u)) * tanh(part(a, G, u));
+        const double was = (double)c[u],
+                     p[] = {peep ? (double)peep[I * a->n + u] : 0, peep ? (double)peep[O * a->n + u] : 0,
+                            peep ? (double)peep[F * a->n + u] : 0};
+        const double now = sigmoid(part(a, F, u) + p[F] * was) * was +
+                           sigmoid(part(a, I, u) + p[I] * was) * tanh(part(a, G, u));
         c[u] = (float)now;
-        y[u] = (float)(sigmoid(part(a, O, u)) * tanh(now));
+        y[u] = (float)(sigmoid(part(a, O, u) + p[O] * now) * tanh(now));
     }
 }
 
@@ -69,7 +74,7 @@ static dnnl_tp_status_t recurrent_ref_execute(const dtp_pd_t *pd, const dtp_exec
         float *to = y + t * state;
         for (int64_t b = 0; b < batch; ++b) {
             const row_t a = {n, x + (t * batch + b) * gates * n, ctx->ptr[DTP_RECURRENT_WEI], h + b * n};
-            if (d->cell == DTP_CELL_LSTM) lstm_row(&a, c + b * n, to + b * n);
+            if (d->cell == DTP_CELL_LSTM) lstm_row(&a, ctx->ptr[DTP_RECURRENT_PEEP], c + b * n, to + b * n);
             else gru_row(&a, ctx->ptr[DTP_RECURRENT_BIA], (float *)(void *)ctx->scratch, to + b * n);
         }
         h = to;

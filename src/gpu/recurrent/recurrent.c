@@ -12,7 +12,8 @@ typedef struct {
 static dnnl_tp_status_t recurrent_init(dtp_pd_t *pd) {
     dtp_recurrent_desc_t *d = (dtp_recurrent_desc_t *)pd->op;
     plan_t *plan = pd->plan;
-    dtp_md_t *const md[] = {&d->src, &d->wei, &d->h, &d->c, &d->bia, &d->dst, &d->last_h, &d->last_c};
+    dtp_md_t *const md[] = {&d->src,  &d->wei, &d->h,      &d->c,     &d->bia,
+                            &d->peep, &d->dst, &d->last_h, &d->last_c};
     for (size_t i = 0; i < sizeof md / sizeof *md; ++i) {
         if (dtp_md_is_zero(md[i])) continue;
         if (dtp_md_is_any(md[i])) dtp_md_make_plain(md[i]);
@@ -36,6 +37,7 @@ static dnnl_tp_status_t recurrent_execute(const dtp_pd_t *pd, const dtp_exec_ctx
                                     .h = ctx->ptr[DTP_RECURRENT_H],
                                     .c = ctx->ptr[DTP_RECURRENT_C],
                                     .bia = dtp_md_is_zero(&d->bia) ? NULL : ctx->ptr[DTP_RECURRENT_BIA],
+                                    .peep = dtp_md_is_zero(&d->peep) ? NULL : ctx->ptr[DTP_RECURRENT_PEEP],
                                     .dst = ctx->ptr[DTP_RECURRENT_DST],
                                     .last_h = ctx->ptr[DTP_RECURRENT_LAST_H],
                                     .last_c = ctx->ptr[DTP_RECURRENT_LAST_C],

@@ -18,14 +18,18 @@ DTP_DEVICE float product(const dtp_recurrent_args_t &a, const float *h, int g, i
 DTP_DEVICE float lstm_unit(const dtp_recurrent_args_t &a, const float *x, const float *h, int64_t at,
                            int64_t u, bool is_first) {
     enum { I, O, F, G };
-    const float i = sigmoid(x[I * a.n + u] + product(a, h, I, u)),
-                o = sigmoid(x[O * a.n + u] + product(a, h, O, u)),
-                f = sigmoid(x[F * a.n + u] + product(a, h, F, u)),
-                g = tanhf(x[G * a.n + u] + product(a, h, G, u));
-    const float c = fmaf(f, is_first ? a.c[at] : a.last_c[at], i * g);
+    const float was = is_first ? a.c[at] : a.last_c[at], g = tanhf(x[G * a.n + u] + product(a, h, G, u));
+    float i = x[I * a.n + u] + product(a, h, I, u), o = x[O * a.n + u] + product(a, h, O, u),
+          f = x[F * a.n + u] + product(a, h, F, u);
+    if (a.peep) {
+        i = fmaf(a.peep[I * a.n + u], was, i);
+        f = fmaf(a.peep[F * a.n + u], was, f);
+    }
+    const float c = fmaf(sigmoid(f), was, sigmoid(i) * g);
+    if (a.peep) o = fmaf(a.peep[O * a.n + u], c, o);
     __syncwarp(); /* all lanes have read the state */
     if (threadIdx.x % DTP_WARP == 0) a.last_c[at] = c;
-    return o * tanhf(c);
+    return sigmoid(o) * tanhf(c);
 }
 
 enum { Z, W, Y }; /* parts of GRU */

@@ -8,7 +8,7 @@ enum { DTP_RECURRENT_THREADS = 512 };
 
 /* Tensors as in problems/graph/recurrent.h. A block has a sequence. */
 typedef struct {
-    const float *src, *wei, *h, *c, *bia; /* c: LSTM; bia: GRU, or NULL */
+    const float *src, *wei, *h, *c, *bia, *peep; /* c: LSTM; bia: GRU, or NULL; peep: LSTM, or NULL */
     float *dst, *last_h, *last_c;
     int64_t steps, batch, n; /* n: hidden units */
     int32_t is_lstm, reverse;

@@ -8,14 +8,14 @@
 #include "support/upload.h"
 
 enum { MOST_X = 60000, MOST_R = 4 * 200 * 200, MOST_STATE = 700, RESULTS = 3, FILLED = 0x5a };
-static float x[MOST_X], r[MOST_R], h[MOST_STATE], c[MOST_STATE], bias[MOST_STATE];
+static float x[MOST_X], r[MOST_R], h[MOST_STATE], c[MOST_STATE], bias[MOST_STATE], peep[MOST_STATE];
 static float y[MOST_X], last_h[MOST_STATE], last_c[MOST_STATE];
 static float first_y[MOST_X]; /* on one thread of the same kind */
 static double want_y[MOST_X], want_h[MOST_STATE], want_c[MOST_STATE];
 
 typedef struct {
     int64_t steps, batch, hidden;
-    bool is_lstm, reverse, has_bias;
+    bool is_lstm, reverse, has_bias, peeps;
 } problem_t;
 
 static double sigmoid(double v) { return 1 / (1 + exp(-v)); }
@@ -43,8 +43,12 @@ static void expect(const problem_t *p) {
                 for (int64_t g = 0; g < parts; ++g)
                     part[g] = (double)in[g * n + u] + product(p, g * n + u, was);
                 if (p->is_lstm) {
-                    memory[u] = sigmoid(part[2]) * memory[u] + sigmoid(part[0]) * tanh(part[3]);
-                    now[u] = sigmoid(part[1]) * tanh(memory[u]);
+                    const double of_i = p->peeps ? (double)peep[u] : 0,
+                                 of_o = p->peeps ? (double)peep[n + u] : 0,
+                                 of_f = p->peeps ? (double)peep[2 * n + u] : 0, last = memory[u];
+                    memory[u] = sigmoid(part[2] + of_f * last) * last +
+                                sigmoid(part[0] + of_i * last) * tanh(part[3]);
+                    now[u] = sigmoid(part[1] + of_o * memory[u]) * tanh(memory[u]);
                     continue;
                 }
                 const double inner = p->has_bias
@@ -63,10 +67,10 @@ static void compare(const place_t *at, const problem_t *p, const char *what, con
     const double limit = 2e-6 * sqrt((double)(p->hidden * (p->steps + 1)));
     for (int64_t i = 0; i < n; ++i)
         if (!(fabs((double)got[i] - want[i]) <= limit))
-            fail_msg("%s x%d: %s of %d steps, %d x %d%s%s: %s %d is %g, not %g", at->name, at->threads,
+            fail_msg("%s x%d: %s of %d steps, %d x %d%s%s%s: %s %d is %g, not %g", at->name, at->threads,
                      p->is_lstm ? "lstm" : "gru", (int)p->steps, (int)p->batch, (int)p->hidden,
-                     p->reverse ? ", reverse" : "", p->has_bias ? ", bias" : "", what, (int)i, (double)got[i],
-                     want[i]);
+                     p->reverse ? ", reverse" : "", p->has_bias ? ", bias" : "",
+                     p->peeps ? ", peepholes" : "", what, (int)i, (double)got[i], want[i]);
 }
 
 /* wanted: results of the graph, as bits. */
@@ -74,11 +78,11 @@ static void check(const place_t *at, const problem_t *p, bool constant, unsigned
     dnnl_tp_graph_t g;
     dnnl_tp_executable_t e;
     dnnl_tp_stream_attr_t sa;
-    dnnl_tp_value_t in[4], out[RESULTS];
+    dnnl_tp_value_t in[5], out[RESULTS];
     const int64_t n = p->hidden, parts = p->is_lstm ? 4 : 3, state = p->batch * n;
     const dnnl_tp_dims_t dx = {p->steps, p->batch, parts * n}, dr = {parts * n, n}, ds = {p->batch, n},
-                         db = {n};
-    void *fed[4] = {x}, *const all[RESULTS] = {y, last_h, last_c}, *results[RESULTS];
+                         db = {n}, dp = {3 * n};
+    void *fed[5] = {x}, *const all[RESULTS] = {y, last_h, last_c}, *results[RESULTS];
     int nfed = 1, nresults = 0;
     const uint8_t reverse = p->reverse;
     const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_reverse, dnnl_tp_op_attr_bool, 1, &reverse};
@@ -96,9 +100,13 @@ static void check(const place_t *at, const problem_t *p, bool constant, unsigned
     if (p->is_lstm) CHECK_OK(dnnl_tp_graph_input(g, &in[3], "c", dnnl_tp_f32, 2, ds));
     else if (p->has_bias) CHECK_OK(dnnl_tp_graph_input(g, &in[3], "bias", dnnl_tp_f32, 1, db));
     if (p->is_lstm || p->has_bias) fed[nfed++] = p->is_lstm ? c : bias;
+    if (p->peeps) {
+        CHECK_OK(dnnl_tp_graph_input(g, &in[4], "p", dnnl_tp_f32, 1, dp));
+        fed[nfed++] = peep;
+    }
     CHECK_OK(dnnl_tp_graph_op(g, p->is_lstm ? dnnl_tp_op_lstm : dnnl_tp_op_gru, "f",
-                              3 + (p->is_lstm || p->has_bias), in, p->reverse, &attr, p->is_lstm ? 3 : 2,
-                              out));
+                              3 + (p->is_lstm || p->has_bias) + p->peeps, in, p->reverse, &attr,
+                              p->is_lstm ? 3 : 2, out));
     for (int i = 0; i < 2 + p->is_lstm; ++i)
         if (wanted >> i & 1) {
             CHECK_OK(dnnl_tp_graph_output(g, out[i], NULL));
@@ -144,21 +152,28 @@ static void test_values(void **state) {
     const place_t *at = places(&nplaces);
     for (size_t i = 0; i < sizeof all_hidden / sizeof *all_hidden; ++i)
         for (size_t b = 0; b < sizeof all_batch / sizeof *all_batch; ++b, ++number) {
-            const problem_t p = {.steps = all_steps[number % 4],
-                                 .batch = all_batch[b],
-                                 .hidden = all_hidden[i],
-                                 .is_lstm = number % 3 == 0,
-                                 .reverse = number / 3 % 2,
-                                 .has_bias = number % 3 == 1};
+            problem_t p = {.steps = all_steps[number % 4],
+                           .batch = all_batch[b],
+                           .hidden = all_hidden[i],
+                           .is_lstm = number % 3 == 0,
+                           .reverse = number / 3 % 2,
+                           .has_bias = number % 3 == 1};
             const int64_t n = p.hidden, parts = p.is_lstm ? 4 : 3, all = p.batch * n;
             fill(&rng, x, p.steps * all * parts, 3);
             fill(&rng, r, parts * n * n, 2 / sqrtf((float)n));
             fill(&rng, h, all, 1);
             fill(&rng, c, all, 2);
             fill(&rng, bias, n, 1);
-            expect(&p);
-            for (int k = 0; k < nplaces; ++k)
-                check(&at[k], &p, (number + k) % 2, number % 5 ? 7 : p.is_lstm ? 1u << k % 3 : 1u << k % 2);
+            fill(&rng, peep, 3 * n, 1);
+            for (int peeps = 0; peeps <= p.is_lstm; ++peeps) {
+                p.peeps = peeps;
+                expect(&p);
+                for (int k = 0; k < nplaces; ++k)
+                    check(&at[k], &p, (number + k) % 2,
+                          number % 5  ? 7
+                          : p.is_lstm ? 1u << k % 3
+                                      : 1u << k % 2);
+            }
         }
 }
 
@@ -174,13 +189,15 @@ static void test_shared(void **state) {
                              .hidden = 200 - kind,
                              .is_lstm = kind % 3 == 0,
                              .reverse = kind % 2,
-                             .has_bias = kind % 3 == 1};
+                             .has_bias = kind % 3 == 1,
+                             .peeps = kind == 3 || kind == 6};
         const int64_t parts = p.is_lstm ? 4 : 3, all = p.batch * p.hidden;
         fill(&rng, x, p.steps * all * parts, 2);
         fill(&rng, r, parts * p.hidden * p.hidden, .1f);
         fill(&rng, h, all, 1);
         fill(&rng, c, all, 1);
         fill(&rng, bias, p.hidden, 1);
+        fill(&rng, peep, 3 * p.hidden, 1);
         expect(&p);
         for (int k = 0; k < nplaces; ++k) check(&at[k], &p, k % 2, 7);
     }
@@ -198,13 +215,15 @@ static void test_long(void **state) {
                              .hidden = 70,
                              .is_lstm = kind < 2,
                              .reverse = kind % 2,
-                             .has_bias = kind == 2};
+                             .has_bias = kind == 2,
+                             .peeps = kind == 0};
         const int64_t parts = p.is_lstm ? 4 : 3;
         fill(&rng, x, p.steps * p.hidden * parts, kind % 2 ? 100 : 2);
         fill(&rng, r, parts * p.hidden * p.hidden, .1f);
         fill(&rng, h, p.hidden, 1);
         fill(&rng, c, p.hidden, 1);
         fill(&rng, bias, p.hidden, 1);
+        fill(&rng, peep, 3 * p.hidden, 1);
         expect(&p);
         for (int k = 0; k < nplaces; ++k) check(&at[k], &p, true, 7);
     }
@@ -217,27 +236,32 @@ static void test_refusals(void **state) {
         int nd;
         dnnl_tp_data_type_t type;
         dnnl_tp_status_t status;
+        dnnl_tp_dims_t p; /* 0: no peepholes */
     } all[] = {
-        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_success},
-        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f64, dnnl_tp_invalid_data_type},
-        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 5}, 1, dnnl_tp_f32, dnnl_tp_invalid_shape},
-        {{2, 3, 15}, {20, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape},
-        {{2, 3, 20}, {15, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape},
-        {{2, 3, 20}, {20, 4}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape},
-        {{2, 3, 20}, {20, 5}, {2, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape},
-        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 4}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape},
-        {{2, 3, 0}, {0, 0}, {3, 0}, {3, 0}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape},
+        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_success, {0}},
+        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f64, dnnl_tp_invalid_data_type, {0}},
+        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 5}, 1, dnnl_tp_f32, dnnl_tp_invalid_shape, {0}},
+        {{2, 3, 15}, {20, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape, {0}},
+        {{2, 3, 20}, {15, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape, {0}},
+        {{2, 3, 20}, {20, 4}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape, {0}},
+        {{2, 3, 20}, {20, 5}, {2, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape, {0}},
+        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 4}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape, {0}},
+        {{2, 3, 0}, {0, 0}, {3, 0}, {3, 0}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape, {0}},
+        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_success, {15}},
+        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape, {14}},
+        {{2, 3, 20}, {20, 5}, {3, 5}, {3, 5}, 2, dnnl_tp_f32, dnnl_tp_invalid_shape, {5}},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
         dnnl_tp_graph_t g;
-        dnnl_tp_value_t in[4], out[RESULTS];
+        dnnl_tp_value_t in[5], out[RESULTS];
         CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
         CHECK_OK(dnnl_tp_graph_input(g, &in[0], "x", dnnl_tp_f32, 3, all[i].x));
         CHECK_OK(dnnl_tp_graph_input(g, &in[1], "r", dnnl_tp_f32, 2, all[i].r));
         CHECK_OK(dnnl_tp_graph_input(g, &in[2], "h", dnnl_tp_f32, 2, all[i].h));
         CHECK_OK(dnnl_tp_graph_input(g, &in[3], "c", all[i].type, all[i].nd, all[i].c));
+        if (all[i].p[0]) CHECK_OK(dnnl_tp_graph_input(g, &in[4], "p", dnnl_tp_f32, 1, all[i].p));
         const dnnl_tp_status_t status =
-            dnnl_tp_graph_op(g, dnnl_tp_op_lstm, "l", 4, in, 0, NULL, RESULTS, out);
+            dnnl_tp_graph_op(g, dnnl_tp_op_lstm, "l", 4 + (all[i].p[0] > 0), in, 0, NULL, RESULTS, out);
         if (status != all[i].status) fail_msg("case %d: %d, %s", (int)i, (int)status, dnnl_tp_last_error());
         CHECK_OK(dnnl_tp_graph_destroy(g));
     }

@@ -166,7 +166,8 @@ static int dims_of(const dtp_op_row_t *row, int input, dnnl_tp_dims_t dims) {
         const int64_t parts = row->cls == &dtp_class_lstm ? 4 : 3;
         dims[0] = input == 0 ? rows : input == 1 ? parts : 1;
         dims[2] = parts;
-        return input == 0 ? 3 : 2;
+        if (input == 4) dims[0] = 3; /* peepholes */
+        return input == 0 ? 3 : input == 4 ? 1 : 2;
     }
     if (row->cls == &dtp_class_gather_sum) { /* x {1, rows, cols}, the others {2, 1, rows} */
         dims[0] = input ? 2 : 1;

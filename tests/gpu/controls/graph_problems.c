@@ -125,8 +125,8 @@ static void pad(dnnl_tp_engine_t gpu, dnnl_tp_data_type_t dt) {
 
 /* ---- Sequences --------------------------------------------------------------------------- */
 
-/* n: hidden units. */
-static void recurrent(dnnl_tp_engine_t gpu, dtp_cell_t cell, bool has_bias, int64_t n) {
+/* n: hidden units; has_more: the bias of a GRU, the peepholes of an LSTM. */
+static void recurrent(dnnl_tp_engine_t gpu, dtp_cell_t cell, bool has_more, int64_t n) {
     enum { STEPS = 3, BATCH = 2, MOST = 4 * 33 * 33 };
     const bool is_lstm = cell == DTP_CELL_LSTM;
     const int64_t parts = is_lstm ? 4 : 3;
@@ -141,7 +141,7 @@ static void recurrent(dnnl_tp_engine_t gpu, dtp_cell_t cell, bool has_bias, int6
     op.wei = dense(3, dnnl_tp_f32, parts, n, n);
     op.h = op.last_h = state;
     op.dst = dense(3, dnnl_tp_f32, STEPS, BATCH, n);
-    operand_t x[8] = {{DNNL_TP_ARG_SRC_0, &op.src, small},
+    operand_t x[9] = {{DNNL_TP_ARG_SRC_0, &op.src, small},
                       {DNNL_TP_ARG_WEIGHTS, &op.wei, small},
                       {DNNL_TP_ARG_SRC_1, &op.h, small},
                       {DNNL_TP_ARG_DST_0, &op.dst, NULL},
@@ -151,7 +151,11 @@ static void recurrent(dnnl_tp_engine_t gpu, dtp_cell_t cell, bool has_bias, int6
         op.c = op.last_c = state;
         x[have++] = (operand_t){DNNL_TP_ARG_SRC_2, &op.c, small};
         x[have++] = (operand_t){DNNL_TP_ARG_DST_2, &op.last_c, NULL};
-    } else if (has_bias) {
+    }
+    if (is_lstm && has_more) {
+        op.peep = dense(1, dnnl_tp_f32, 3 * n, 0, 0);
+        x[have++] = (operand_t){DNNL_TP_ARG_SRC_3, &op.peep, small};
+    } else if (has_more) {
         op.bia = dense(1, dnnl_tp_f32, n, 0, 0);
         x[have++] = (operand_t){DNNL_TP_ARG_BIAS, &op.bia, small};
     }
@@ -269,7 +273,7 @@ void run_graph_problems(dnnl_tp_engine_t gpu) {
     /* More hidden units than a block has warps; than a warp has lanes, and fewer. */
     for (int64_t n = 33; n >= 20; n -= 13) {
         recurrent(gpu, DTP_CELL_LSTM, false, n), recurrent(gpu, DTP_CELL_GRU, false, n);
-        recurrent(gpu, DTP_CELL_GRU, true, n);
+        recurrent(gpu, DTP_CELL_LSTM, true, n), recurrent(gpu, DTP_CELL_GRU, true, n);
     }
     resampling(gpu, dnnl_tp_resampling_nearest), resampling(gpu, dnnl_tp_resampling_linear);
     indexed_all(gpu);

@@ -672,6 +672,8 @@ class Grower:
         ins.append(small(d, 2 * gates * h) if self.r.random() < .6 else "")
         ins.append(self.held(np.asarray(self.r.integers(1, s[0] + 1, s[1]), np.int32)) if self.r.random() < .3 else "")
         ins.append(small(d, s[1], h) if self.r.random() < .5 else "")
+        if op == "LSTM" and self.r.random() < .4:
+            ins += [small(d, s[1], h), small(d, 3 * h)]
         at = {"linear_before_reset": int(self.r.integers(0, 2))} if op == "GRU" else {}
         self.node(op, ins, 3 if op == "LSTM" else 2, hidden_size=h, direction=both, **at)
 

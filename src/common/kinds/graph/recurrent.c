@@ -8,6 +8,7 @@ static const dtp_field_t recurrent_fields[] = {DTP_FIELD(dtp_recurrent_desc_t, c
                                                DTP_INPUT(dtp_recurrent_desc_t, h, DNNL_TP_ARG_SRC_1),
                                                DTP_INPUT(dtp_recurrent_desc_t, c, DNNL_TP_ARG_SRC_2),
                                                DTP_INPUT(dtp_recurrent_desc_t, bia, DNNL_TP_ARG_BIAS),
+                                               DTP_INPUT(dtp_recurrent_desc_t, peep, DNNL_TP_ARG_SRC_3),
                                                DTP_OUTPUT(dtp_recurrent_desc_t, dst, DNNL_TP_ARG_DST_0),
                                                DTP_OUTPUT(dtp_recurrent_desc_t, last_h, DNNL_TP_ARG_DST_1),
                                                DTP_OUTPUT(dtp_recurrent_desc_t, last_c, DNNL_TP_ARG_DST_2)};

@@ -17,6 +17,7 @@ typedef struct {
     dtp_md_t h;              /* {B, H} */
     dtp_md_t c;              /* LSTM: {B, H}, else zero */
     dtp_md_t bia;            /* GRU: {H}: the reset gate comes behind the product; zero: before it */
+    dtp_md_t peep;           /* LSTM: {3 H} or zero: weights of the memory in parts 0, 1 and 2 */
     dtp_md_t dst;            /* {T, B, H} */
     dtp_md_t last_h, last_c; /* {B, H}; last_c: LSTM */
 } dtp_recurrent_desc_t;
@@ -26,6 +27,7 @@ enum {
     DTP_RECURRENT_H,
     DTP_RECURRENT_C,
     DTP_RECURRENT_BIA,
+    DTP_RECURRENT_PEEP,
     DTP_RECURRENT_DST,
     DTP_RECURRENT_LAST_H,
     DTP_RECURRENT_LAST_C,

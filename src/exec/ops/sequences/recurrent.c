@@ -8,8 +8,8 @@ typedef struct {
 } attrs_t;
 static const dtp_op_field_t recurrent_fields[] = {DTP_OPTIONAL(attrs_t, reverse, 0)};
 
-enum { X, R, H, LAST }; /* LAST: c of LSTM, bias of GRU */
-enum { LSTM_PARTS = 4, GRU_PARTS = 3 };
+enum { X, R, H, LAST, PEEP }; /* LAST: c of LSTM, bias of GRU; PEEP: of LSTM */
+enum { LSTM_PARTS = 4, GRU_PARTS = 3, PEEP_PARTS = 3 };
 
 static int lstm_results(const void *attrs, int wanted) {
     (void)attrs;
@@ -30,17 +30,15 @@ static bool agree(int64_t *a, int64_t b) {
 }
 
 static dnnl_tp_status_t infer(const dtp_infer_t *c, int64_t parts) {
-    static const char *const names[] = {"x", "r", "h"};
-    static const int ndims[] = {3, 2, 2};
     const bool is_lstm = parts == LSTM_PARTS;
+    const char *const names[] = {"x", "r", "h", is_lstm ? "c" : "bias", "p"};
+    const int ndims[] = {3, 2, 2, is_lstm ? 2 : 1, 1};
     char tx[DTP_SHAPE_TEXT], tr[DTP_SHAPE_TEXT], th[DTP_SHAPE_TEXT];
     for (int i = 0; i < c->nin; ++i) {
-        const char *name = i < LAST ? names[i] : is_lstm ? "c" : "bias";
-        TYPE(c->in[i]->data_type == dnnl_tp_f32, "%s has type %s, f32 is needed", name,
+        TYPE(c->in[i]->data_type == dnnl_tp_f32, "%s has type %s, f32 is needed", names[i],
              dnnl_tp_dt2str(c->in[i]->data_type));
-        const int nd = i < LAST ? ndims[i] : is_lstm ? 2 : 1;
-        SHAPE(c->in[i]->ndims == nd, "%s is %s, needed are %d dimensions", name, dtp_info_text(c->in[i], tx),
-              nd);
+        SHAPE(c->in[i]->ndims == ndims[i], "%s is %s, needed are %d dimensions", names[i],
+              dtp_info_text(c->in[i], tx), ndims[i]);
     }
     const info_t *x = c->in[X], *r = c->in[R], *h = c->in[H], *last = c->nin > LAST ? c->in[LAST] : NULL;
     int64_t hidden = h->dims[1], batch = x->dims[1];
@@ -53,6 +51,9 @@ static dnnl_tp_status_t infer(const dtp_infer_t *c, int64_t parts) {
     fits &= dtp_dims_fit(x->dims[2], all) && dtp_dims_fit(r->dims[0], all);
     SHAPE(fits, "x %s, r %s and h %s do not fit each other, or not the last input", dtp_info_text(x, tx),
           dtp_info_text(r, tr), dtp_info_text(h, th));
+    if (c->nin > PEEP && all != DNNL_TP_RUNTIME_DIM_VAL)
+        SHAPE(dtp_dims_fit(c->in[PEEP]->dims[0], PEEP_PARTS * hidden), "p has %lld elements, not %lld",
+              (long long)c->in[PEEP]->dims[0], (long long)(PEEP_PARTS * hidden));
     c->out[0] = (info_t){.ndims = 3, .data_type = dnnl_tp_f32, .dims = {x->dims[0], batch, hidden}};
     for (int i = 1; i < c->nout; ++i)
         c->out[i] = (info_t){.ndims = 2, .data_type = dnnl_tp_f32, .dims = {batch, hidden}};
@@ -93,6 +94,7 @@ static dnnl_tp_status_t recurrent_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     DTP_TRY(put(l, n->in[H], s, DTP_RECURRENT_H, &d->h));
     if (is_lstm) DTP_TRY(put(l, n->in[LAST], s, DTP_RECURRENT_C, &d->c));
     else if (n->nin > LAST) DTP_TRY(put(l, n->in[LAST], s, DTP_RECURRENT_BIA, &d->bia));
+    if (n->nin > PEEP) DTP_TRY(put(l, n->in[PEEP], s, DTP_RECURRENT_PEEP, &d->peep));
     DTP_TRY(dtp_md_init_strides(&d->wei, 3, dims, dnnl_tp_f32, NULL));
     if (dtp_packable(l, n, R)) {
         const dtp_ir_value_t *r = dtp_value(l, n->in[R]);
