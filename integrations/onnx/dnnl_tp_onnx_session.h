@@ -62,8 +62,10 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_sessio
                                                              const dnnl_tp_onnx_session_opts_t *opts);
 
 /** Gives the call for inputs of these shapes; compiles it if the session does not have it.
- * Thread-safe; if two threads request the same call at the same time, both may compile it, and one
- * of the two is kept.
+ * Thread-safe. Of the threads that request the same call at the same time, one compiles it and the
+ * others wait for it; the first compilation of a session, which packs the weights, is waited for
+ * whatever is requested. A thread does not wait, but compiles itself, if the one that it would wait
+ * for fails or stands still, or if it is inside such a compilation (in the program's allocator).
  *
  * @param[out] call owned by the caller: dnnl_tp_onnx_call_destroy(); NULL on failure
  * @param session a session

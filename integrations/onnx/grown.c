@@ -190,11 +190,17 @@ static dnnl_tp_status_t make(session_t *s, const dtp_grown_request_t *r, dtp_gro
 
 dnnl_tp_status_t dtp_grown_get(session_t *s, const dtp_grown_request_t *r, dtp_grown_t **grown) {
     dtp_grown_t *made = NULL, *dropped = NULL;
+    dtp_turn_t turn = {.list = &s->grown, .key = r->key, .key_bytes = r->key_bytes};
     pthread_mutex_lock(&s->lock);
-    *grown = find(s, r);
+    do *grown = find(s, r);
+    while (!*grown && dtp_turn_wait(s, &turn));
     pthread_mutex_unlock(&s->lock);
     if (*grown) return dnnl_tp_success;
-    DTP_ONNX_TRY(make(s, r, &made));
+    const dnnl_tp_status_t status = make(s, r, &made);
+    if (status) {
+        dtp_turn_end(s, &turn, true);
+        return status;
+    }
     pthread_mutex_lock(&s->lock);
     *grown = find(s, r);
     if (*grown) dropped = made;
@@ -215,6 +221,7 @@ dnnl_tp_status_t dtp_grown_get(session_t *s, const dtp_grown_request_t *r, dtp_g
     }
     if (dropped && --dropped->users) dropped = NULL; /* a run has it, which frees it */
     pthread_mutex_unlock(&s->lock);
+    dtp_turn_end(s, &turn, false);
     if (dropped) free_grown(dropped);
     return dnnl_tp_success;
 }

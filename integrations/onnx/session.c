@@ -156,6 +156,7 @@ dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_session_t *session, dn
     if (!s) return dnnl_tp_out_of_memory;
     atomic_init(&s->users, 1);
     (void)pthread_mutex_init(&s->lock, NULL);
+    dnnl_tp_status_t status = dtp_turns_init(s);
     dtp_onnx_model_ref(model);
     s->model = model;
     s->engine = engine;
@@ -163,8 +164,9 @@ dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_session_t *session, dn
     if (!s->opts.max_calls) s->opts.max_calls = CALLS;
     s->nin = (int)model->proto->graph->n_input;
     s->nout = (int)model->proto->graph->n_output;
-    dnnl_tp_status_t status = opts->stream_attr ? dnnl_tp_stream_attr_clone(&s->attr, opts->stream_attr)
-                                                : dnnl_tp_stream_attr_create(&s->attr, dnnl_tp_cpu);
+    if (!status)
+        status = opts->stream_attr ? dnnl_tp_stream_attr_clone(&s->attr, opts->stream_attr)
+                                   : dnnl_tp_stream_attr_create(&s->attr, dnnl_tp_cpu);
     if (!status) status = dnnl_tp_graph_create(&s->weights, dnnl_tp_cpu);
     seat_t *first = NULL; /* it keeps engine and trace alive, too */
     if (!status) status = dtp_session_take_seat(s, &first);
@@ -484,13 +486,16 @@ static call_t *keep(session_t *s, const request_t *r, call_t *made) {
 dnnl_tp_status_t dtp_session_call(session_t *s, request_t *r, call_t **call) {
     call_t *made = NULL;
     DTP_ONNX_TRY(read_args(r, s));
+    dtp_turn_t turn = {.list = &s->calls, .key = r->key, .key_bytes = r->key_bytes};
     pthread_mutex_lock(&s->lock);
-    *call = find_call(s, r);
+    do *call = find_call(s, r);
+    while (!*call && dtp_turn_wait(s, &turn));
     pthread_mutex_unlock(&s->lock);
     if (*call) return dnnl_tp_success;
-    DTP_ONNX_TRY(make_call(s, r, &made));
-    *call = keep(s, r, made);
-    return dnnl_tp_success;
+    const dnnl_tp_status_t status = make_call(s, r, &made);
+    if (!status) *call = keep(s, r, made);
+    dtp_turn_end(s, &turn, status != dnnl_tp_success);
+    return status;
 }
 
 dnnl_tp_status_t dnnl_tp_onnx_session_get_call(dnnl_tp_onnx_call_t *call, dnnl_tp_onnx_session_t session,

@@ -1,4 +1,4 @@
-/* What session.c and parts.c share. */
+/* What session.c, turns.c and parts.c share. */
 #ifndef DTP_ONNX_SESSION_INTERNAL_H
 #define DTP_ONNX_SESSION_INTERNAL_H
 
@@ -6,6 +6,7 @@
 #include "onnx/part.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 /* Which shapes a graph serves: all; those for which its guards hold; one set of them. */
 typedef enum { DTP_GRAPH_OPEN, DTP_GRAPH_GUARDED, DTP_GRAPH_EXACT } dtp_kind_t;
@@ -40,6 +41,15 @@ typedef struct seat {
     void *in[]; /* one by input of the model */
 } seat_t;
 
+/* A thread that makes a call, or a model for a state; on its stack. */
+typedef struct dtp_turn {
+    struct dtp_turn *next;
+    const void *list, *key; /* where it will be kept, as a name only, and its key there */
+    size_t key_bytes;
+    pthread_t thread;
+    bool is_alone; /* it waits for nobody */
+} dtp_turn_t;
+
 struct dnnl_tp_onnx_session {
     atomic_int users; /* the handle and the calls */
     dnnl_tp_onnx_model_t model;
@@ -55,6 +65,11 @@ struct dnnl_tp_onnx_session {
     dtp_kind_t kind; /* of the graphs that are tried first; they become more special, never less */
     bool in_parts;
     struct dtp_grown *grown; /* of states (state.h) */
+    dtp_turn_t *turns;       /* of threads of `process` */
+    pid_t process;
+    bool has_made; /* some turn was a success */
+    uint64_t turns_ended, turns_failed;
+    pthread_cond_t turn_ended;
     dnnl_tp_onnx_session_stats_t stats;
 };
 typedef struct dnnl_tp_onnx_session session_t;
@@ -89,6 +104,15 @@ dnnl_tp_onnx_graph_opts_t dtp_session_graph_opts(const session_t *s, dnnl_tp_onn
 /* Compiles a graph of the session for the shapes of its n inputs. */
 dnnl_tp_status_t dtp_session_compile(const session_t *s, const_dnnl_tp_graph_t graph, int n,
                                      const dnnl_tp_tensor_info_t *shapes, dnnl_tp_executable_t *exe);
+
+/* ---- turns.c ------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dtp_turns_init(session_t *s);
+/* Called under the lock by a thread that did not find what it wants. true: it may be there now; if
+ * not, the thread calls again. false: it is this thread's turn, until dtp_turn_end(), which comes
+ * after the moment when others find what was made. */
+bool dtp_turn_wait(session_t *s, dtp_turn_t *mine);
+void dtp_turn_end(session_t *s, const dtp_turn_t *mine, bool failed);
 
 /* ---- guards.c ----------------------------------------------------------------------------------------------- */
 

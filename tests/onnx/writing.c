@@ -45,12 +45,12 @@ void put_graph_attr(bytes_t *n, const char *name, const bytes_t *g) {
     put_message(n, N_ATTR, &a);
 }
 
-/* dims: below 0 = the symbol "n"; ndims -1: the file does not say */
+/* dims: -2 = the symbol "p", below 0 else "n"; ndims -1: the file does not say */
 void put_value(bytes_t *g, unsigned field, const char *name, int type, int ndims, const int64_t *dims) {
     bytes_t v = {.n = 0}, t = {.n = 0}, tensor = {.n = 0}, shape = {.n = 0};
     for (int d = 0; d < ndims; ++d) {
         bytes_t dim = {.n = 0};
-        if (dims[d] < 0) put_text(&dim, 2, "n");
+        if (dims[d] < 0) put_text(&dim, 2, dims[d] == -2 ? "p" : "n");
         else put_int(&dim, 1, (uint64_t)dims[d]);
         put_message(&shape, 1, &dim);
     }

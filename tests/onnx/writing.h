@@ -42,7 +42,7 @@ void put_message(bytes_t *b, unsigned field, const bytes_t *m);
 void put_node(bytes_t *g, const char *op, const char *name, const char *in, const char *in2, const char *out);
 /* The attribute of a node that holds a graph. */
 void put_graph_attr(bytes_t *n, const char *name, const bytes_t *g);
-/* An input or output; dims below 0: the symbol "n". */
+/* An input or output; dims -2: the symbol "p", others below 0: "n". */
 void put_value(bytes_t *g, unsigned field, const char *name, int type, int ndims, const int64_t *dims);
 /* An initializer. */
 void put_raw(bytes_t *g, const char *name, int type, int ndims, const int64_t *dims, const void *data,
