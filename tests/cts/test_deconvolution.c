@@ -163,6 +163,55 @@ static void layouts(void **state) {
         .dst = "abcd", .bias = true);
 }
 
+/* Each pixel of src makes a box of dst: kernels as long as strides, in planes, or of few channels. */
+static void boxes(void **state) {
+    (void)state;
+    static const int64_t ocs[] = {1, 2, 3, 5, 16, 17, 70}, ics[] = {1, 2, 24, 33, 130};
+    for (int o = 0; o < 7; ++o)
+        for (int i = 0; i < 5; ++i)
+            RUN(.ns = 2, .n = 2, .ic = ics[i], .oc = ocs[o], .in = {5, 11 + 9 * i}, .ker = {2, 2},
+                .stride = {2, 2}, .src = "abcd", .dst = i == 4 ? NULL : "abcd", .bias = (o + i) % 2,
+                .chain = {i % 2 ? LEAKY : END}, .impl = i == 4 && ocs[o] > 32 ? "ukr" : "boxes");
+    /* Lines of dst begin and end within strips; kernels of unequal sides; one, two and three dimensions. */
+    for (int64_t w = 1; w < 36; ++w) {
+        RUN(.ns = 2, .n = 1, .ic = 7, .oc = 3, .in = {4, w}, .ker = {3, 1 + w % 4}, .stride = {3, 1 + w % 4},
+            .src = "abcd", .dst = "abcd", .bias = true, .impl = "boxes");
+        RUN(.ns = 1, .n = 3, .ic = 6, .oc = 1 + w % 2, .in = {5 * w}, .ker = {2}, .stride = {2},
+            .bias = w % 2, .impl = "boxes");
+        RUN(.ns = 3, .n = 2, .ic = 3, .oc = 4, .in = {2, 3, w}, .ker = {2, 3, 2}, .stride = {2, 3, 2},
+            .src = "abcde", .dst = w % 2 ? "acdeb" : "abcde", .bias = true, .chain = {RELU}, .impl = "boxes");
+    }
+    /* Channels innermost: few of dst. */
+    for (int64_t oc = 1; oc < 6; ++oc) {
+        RUN(.ns = 2, .n = 2, .ic = 25, .oc = oc, .in = {7, 13}, .ker = {2, 2}, .stride = {2, 2}, .bias = true,
+            .chain = {TANH}, .impl = oc < 3 ? "boxes" : "ukr");
+        RUN(.ns = 2, .n = 1, .ic = 16, .oc = oc, .in = {3, 70}, .ker = {2, 1}, .stride = {2, 1},
+            .src = "acdb", .dst = oc % 2 ? "abcd" : "acdb", .impl = "boxes");
+        RUN(.ns = 3, .n = 1, .ic = 9, .oc = oc, .in = {2, 3, 5}, .ker = {3, 2, 1}, .stride = {3, 2, 1},
+            .src = "acdeb", .dst = "acdeb", .bias = true, .chain = {CLIP}, .impl = oc < 5 ? "boxes" : "ukr");
+    }
+    RUN(.ns = 2, .n = 1, .ic = 8, .oc = 2, .in = {1, 9}, .ker = {1, 33}, .stride = {1, 33}, .src = "abcd",
+        .dst = "abcd", .impl = "boxes");
+    RUN(.ns = 2, .n = 1, .ic = 8, .oc = 40, .in = {3, 9}, .ker = {7, 7}, .stride = {7, 7}, .src = "abcd",
+        .dst = "abcd", .bias = true, .impl = "boxes");
+    /* What is not of this form: other post-operations, padding, longer results, dilation, groups, types. */
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 3, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2},
+        .chain = {SUM_HALF});
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 3, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2}, .chain = {ADD});
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 3, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2}, .left = {1, 0});
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 1, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2}, .left = {0, 1},
+        .bias = true);
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 3, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2}, .right = {0, -1});
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 3, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2}, .dil = {1, 0});
+    RUN(.ns = 2, .n = 1, .groups = 2, .ic = 5, .oc = 3, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2});
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 3, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2}, .ddt = BF16);
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 3, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2}, .bias = true,
+        .bdt = BF16);
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 3, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2}, .src = "aBcd8b");
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 3, .in = {4, 5}, .ker = {2, 2}, .stride = {2, 2}, .src = "adcb",
+        .dst = "abdc");
+}
+
 static void chains(void **state) {
     (void)state;
     static const step_t list[][MAX_STEPS] = {{LEAKY},
@@ -222,9 +271,9 @@ static void empty(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tails),   cmocka_unit_test(windows),
-                                       cmocka_unit_test(groups),  cmocka_unit_test(depthwise),
-                                       cmocka_unit_test(layouts), cmocka_unit_test(chains),
-                                       cmocka_unit_test(types),   cmocka_unit_test(empty)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tails),     cmocka_unit_test(windows), cmocka_unit_test(groups),
+        cmocka_unit_test(depthwise), cmocka_unit_test(layouts), cmocka_unit_test(boxes),
+        cmocka_unit_test(chains),    cmocka_unit_test(types),   cmocka_unit_test(empty)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -42,6 +42,7 @@ void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, 
                           int64_t fill, int stream);
 void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
                           int64_t fill, int stream);
+void dtp_pairs4__avx2(float *dst, const float *src, int64_t lds, int64_t rows);
 void dtp_interleave1__avx2(void *dst, int64_t ldz, const void *src, int64_t lds, int64_t lsz, int64_t n);
 void dtp_interleave2__avx2(void *dst, int64_t ldz, const void *src, int64_t lds, int64_t lsz, int64_t n);
 

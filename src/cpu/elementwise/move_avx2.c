@@ -82,10 +82,29 @@ static void part8x8(float *d, int64_t ldd, const float *s, int64_t lds, int nr, 
     for (int i = 0; i < nr; ++i) _mm256_maskstore_ps(d + i * ldd, ms, _mm256_loadu_ps(out + i * W));
 }
 
+/* Rows of two words, dense. */
+void dtp_pairs4__avx2(float *d, const float *s, int64_t lds, int64_t rows) {
+    int64_t r = 0;
+    for (; r + W <= rows; r += W) {
+        const __m256 a = _mm256_loadu_ps(s + r), b = _mm256_loadu_ps(s + lds + r);
+        const __m256 lo = _mm256_unpacklo_ps(a, b), hi = _mm256_unpackhi_ps(a, b);
+        _mm256_storeu_ps(d + 2 * r, _mm256_permute2f128_ps(lo, hi, 0x20));
+        _mm256_storeu_ps(d + 2 * r + W, _mm256_permute2f128_ps(lo, hi, 0x31));
+    }
+    for (; r < rows; ++r) {
+        d[2 * r] = s[r];
+        d[2 * r + 1] = s[lds + r];
+    }
+}
+
 static void transpose4__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
                              int64_t fill, int stream) {
     float *d = dst;
     const float *s = src;
+    if (cols == 2 && ldd == 2) {
+        dtp_pairs4__avx2(d, s, lds, rows);
+        return;
+    }
     const int64_t whole_r = rows / W * W, whole_c = cols / W * W;
     const bool whole_lines = stream && ((uintptr_t)dst & (LINE - 1)) == 0 && ldd * 4 % LINE == 0;
     const bool narrow = whole_c == 2 * W;

@@ -67,6 +67,10 @@ static void transpose4__avx512(void *dst, int64_t ldd, const void *src, int64_t 
                                int64_t cols, int64_t fill, int stream) {
     float *d = dst;
     const float *s = src;
+    if (cols == 2 && ldd == 2) {
+        dtp_pairs4__avx2(d, s, lds, rows);
+        return;
+    }
     if (rows <= 4 && cols + fill <= 4) {
         part4x4(d, ldd, s, lds, (int)rows, (int)cols, (int)(cols + fill));
         return;

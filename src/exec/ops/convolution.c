@@ -99,6 +99,21 @@ static dnnl_tp_status_t pack(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t 
     return dtp_pack_mapped(l, s, DTP_CONV_BIA, DTP_PACK_MAPPED, affine, channels, bias, &d->bia);
 }
 
+/* Does each pixel of src make a box of dst that is its own? Then src is read where it lies; if that is
+ * in planes, dst is left in planes, too (cpu/deconvolution/deconvolution_boxes.c). */
+static bool makes_boxes(const dtp_lower_t *l, const dtp_window_attrs_t *a, const info_t *x, const info_t *w) {
+    int64_t volume = 1;
+    for (int i = 0; i < x->ndims - 2; ++i) {
+        const int64_t in = x->dims[2 + i], kernel = w->dims[2 + i];
+        dtp_slide_t s;
+        (void)dtp_spread(a, i, in, kernel, &s);
+        if (s.stride != kernel || s.dilation || s.pad_l || s.out != in * s.stride) return false;
+        volume *= kernel;
+    }
+    return dtp_engine_can(l->engine, DTP_ENGINE_HOST_READABLE) && volume > 1 && x->data_type == dnnl_tp_f32 &&
+           a->groups == 1;
+}
+
 static dnnl_tp_status_t lower_as(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_primitive_kind_t kind) {
     const bool transposed = kind == dnnl_tp_deconvolution;
     const dtp_window_attrs_t *a = n->attrs;
@@ -109,7 +124,9 @@ static dnnl_tp_status_t lower_as(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_primi
     bool is_last;
     const bool first =
         !transposed && x->data_type == dnnl_tp_f32 && a->groups == 1 && x->dims[1] <= DTP_CONV_FIRST_CHANNELS;
-    DTP_TRY(dtp_view_pixels(l, n->in[0], &src, !first, &is_last));
+    const bool boxes = transposed && makes_boxes(l, a, x, w);
+    DTP_TRY(dtp_view_pixels(l, n->in[0], &src, !first && !boxes, &is_last));
+    if (boxes && !is_last) DTP_TRY(dtp_view_dense(l, n->in[0], &src));
     DTP_TRY(dtp_view_any(l, n->in[1], &wei));
     if (bias >= 0) DTP_TRY(dtp_view_dense(l, bias, &bia));
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_convolution_desc_t), kind, DTP_CONV_NARGS, &s));
@@ -138,7 +155,9 @@ static dnnl_tp_status_t lower_as(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_primi
     }
     if (dtp_packable(l, n, 1) && dtp_info_nelems(w) > 0) DTP_TRY(pack(l, n, s));
     else DTP_TRY(dtp_match_type(l, s, DTP_CONV_WEI, n->in[1], x->data_type, &d->wei));
-    DTP_TRY(dtp_view_new_pixels(l, n->out[0]));
+    const dtp_ir_value_t *y = dtp_value(l, n->out[0]);
+    const bool in_planes = boxes && !is_last && y->into < 0 && !y->wants_last;
+    DTP_TRY(in_planes ? dtp_view_new(l, n->out[0]) : dtp_view_new_pixels(l, n->out[0]));
     DTP_TRY(
         dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, dtp_value(l, n->out[0])->strides));
     s->arg[DTP_CONV_DST] = dtp_written_arg(l, n->out[0]);
