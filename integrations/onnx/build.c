@@ -12,7 +12,7 @@ enum { NAME = 256 };
 dnnl_tp_value_t dtp_cv_value(cv_t *cv, val_t *x) {
     if (cv->status || !x) return -1;
     if (x->v >= 0) return x->v;
-    if (x->rows) {
+    if (x->rows || x->meant) {
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it reads a growing cache, which only attention can");
         return -1;
     }

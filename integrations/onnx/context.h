@@ -26,9 +26,11 @@ typedef struct val {
     /* If the import has a table of sizes (sized.h): the sizes, and the known elements, that depend on
      * open sizes; info.dims and data are their hints. NULL: they are what info and data say. */
     const dtp_size_t *sizes, *elems;
-    /* Of an import for a state (growing.h): it is the past of a cache; the rows by which a cache has grown. */
-    bool is_past;
+    /* Of an import for a state (growing.h): the past of a cache, a dtp_past_t; the rows by which a cache has grown;
+     * what a tensor means that only attention can read (ops/meant.h). */
+    uint8_t is_past;
     struct val *rows;
+    const struct dtp_meant *meant;
 } val_t;
 
 /* The names that nodes can read: those of a graph, or of an inlined function. */

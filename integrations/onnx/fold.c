@@ -2,6 +2,7 @@
  * small. Frequent operators are computed here, others by a graph of their own. What is large is left to the compiler, which
  * folds constants itself. */
 #include "onnx/fold.h"
+#include "onnx/growing.h"
 
 #include <string.h>
 
@@ -142,10 +143,16 @@ static void compute(cv_t *cv, dnnl_tp_graph_t g, int nout, void **data) {
     (void)dnnl_tp_executable_destroy(e);
 }
 
+/* Masks of all keys are known in imports for states, which are compared with one of few keys. */
+static int64_t most_of(const cv_t *cv) {
+    enum { MOST_OF_STATES = 1 << 16 };
+    return dtp_growing(cv->im) ? MOST_OF_STATES : MOST;
+}
+
 /* Whether an operator is computed here: of few elements, or sums of integers, such as a mask's of all keys. */
-static bool wants(int kind, const val_t *x) {
+static bool wants(const cv_t *cv, int kind, const val_t *x) {
     enum { MOST_SUMMED = 1 << 20 };
-    return dtp_fold_wants(x) ||
+    return (x && x->data && dtp_val_elems(x) <= most_of(cv)) ||
            (kind == dnnl_tp_op_reduce_sum && x && x->data && dtp_val_elems(x) <= MOST_SUMMED &&
             (x->info.data_type == dnnl_tp_s64 || x->info.data_type == dnnl_tp_s32));
 }
@@ -157,7 +164,7 @@ bool dtp_fold_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const
     void *data[FEW];
     if (cv->status || nin > FEW || nout > FEW || nin == 0) return false;
     for (int i = 0; i < nin; ++i)
-        if (in[i] && !wants(kind, in[i])) return false;
+        if (in[i] && !wants(cv, kind, in[i])) return false;
     dnnl_tp_graph_t g;
     dtp_cv_pass_on(cv, dnnl_tp_graph_create(&g, dnnl_tp_cpu));
     if (cv->status) return true;
@@ -175,7 +182,7 @@ bool dtp_fold_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const
         dtp_cv_pass_on(cv, dnnl_tp_graph_value_info(g, y[i], &info));
         if (cv->status) break;
         const int64_t n = dtp_onnx_elems(&info);
-        is_small &= n >= 0 && n <= MOST;
+        is_small &= n >= 0 && n <= most_of(cv);
         if (!is_small) break;
         out[i] = dtp_cv_room(cv, info.data_type, info.ndims, info.dims, &data[i]);
         if (!cv->status) dtp_cv_pass_on(cv, dnnl_tp_graph_output(g, y[i], NULL));

@@ -36,7 +36,7 @@ dnnl_tp_status_t dtp_growing_begin(import_t *im, const scope_t *s) {
     int64_t batch = 0;
     for (int i = 0; i < g->npairs; ++i) {
         val_t *x = dtp_onnx_find(s, p->input[g->pairs[i].input]->name);
-        x->is_past = true;
+        x->is_past = DTP_PAST_ROWS;
         batch = x->info.dims[0];
         DTP_ONNX_TRY(note_value(g, x->v, &x->info, DTP_PAST));
     }
@@ -274,12 +274,21 @@ void dtp_growing_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, co
             out[i]->v < g->other->nvalues && same_info(&out[i]->info, &g->other->values[out[i]->v].info);
     const dtp_judged_t judged = judge(&op);
     for (int i = 0; i < nout; ++i) g->values[out[i]->v].judged = (uint8_t)judged;
+    if (judged == DTP_SPOILT && !g->spoiler) g->spoiler = cv->node;
 }
 
 /* ---- For converters -------------------------------------------------------------------------------------- */
 
+val_t *dtp_growing_kept(cv_t *cv, val_t *x) {
+    dtp_growing_t *g = dtp_growing(cv->im);
+    if (cv->status || !x) return NULL;
+    g->values[x->v].judged = DTP_PAST;
+    if (g->spoiler == cv->node) g->spoiler = NULL;
+    return x;
+}
+
 bool dtp_cv_is_past(const cv_t *cv, int input) {
-    return dtp_growing(cv->im) && input < cv->nin && cv->in[input] && cv->in[input]->is_past;
+    return dtp_growing(cv->im) && input < cv->nin && cv->in[input] && cv->in[input]->is_past == DTP_PAST_ROWS;
 }
 
 val_t *dtp_cv_grown(cv_t *cv, const val_t *past, val_t *rows) {

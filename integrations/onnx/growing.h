@@ -22,6 +22,9 @@ typedef struct {
 
 typedef enum { DTP_SPOILT, DTP_CLEAN, DTP_PLACES, DTP_PAST, DTP_KEYS, DTP_SCORES } dtp_judged_t;
 
+/* The order of dimensions of a past: {.., places, features}, or {.., features, places}. */
+typedef enum { DTP_NO_PAST, DTP_PAST_ROWS, DTP_PAST_COLUMNS } dtp_past_t;
+
 /* A value of the graph. */
 typedef struct {
     dnnl_tp_tensor_info_t info;
@@ -52,6 +55,13 @@ typedef struct dtp_growing {
     dtp_grown_value_t *values;
     int nevents, events_room, nvalues, values_room;
     bool differs;
+    /* The first node whose result depends on the capacity in a way that is none of these; NULL: there is none. */
+    const node_proto_t *spoiler;
+    /* Most keys that a run may have, because a table of positions ends there; 0: any number. The last such table, and what
+     * it means (ops/meant.h); NULL: no mask by position. */
+    int64_t most;
+    const val_t *table;
+    const struct dtp_meant *table_seen;
 } dtp_growing_t;
 
 /* The import's, or NULL. */
@@ -65,7 +75,9 @@ dtp_judged_t dtp_growing_judged(const dtp_growing_t *g, dnnl_tp_value_t v);
 
 /* ---- For converters -------------------------------------------------------------------------------------- */
 
-/* Whether an input is the past of a cache. */
+/* x has the elements of a past in their order, or a part of them one after the other. */
+val_t *dtp_growing_kept(cv_t *cv, val_t *x);
+/* Whether an input is the past of a cache, in rows. */
 bool dtp_cv_is_past(const cv_t *cv, int input);
 /* What a cache becomes by new rows {B, G, S, D}; nothing but attention can read it. */
 val_t *dtp_cv_grown(cv_t *cv, const val_t *past, val_t *rows);

@@ -2,6 +2,7 @@
  * compilation, and the session's list of them, newest use first. */
 #include "onnx/state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void free_grown(dtp_grown_t *g) {
@@ -119,6 +120,14 @@ static bool is_proven(const making_t *m, const dtp_growing_t *g, const dtp_grown
     return good;
 }
 
+static dnnl_tp_status_t fail_unproven(const dtp_growing_t *g) {
+    char name[DTP_ONNX_NAME];
+    const node_proto_t *n = g->spoiler;
+    if (!n) return dtp_onnx_fail(dnnl_tp_unimplemented, "results depend on the number of rows of the past");
+    return dtp_onnx_fail(dnnl_tp_unimplemented, "node '%s' (%.80s) depends on the number of rows of the past",
+                         dtp_onnx_plain(n->name && *n->name ? n->name : n->output[0], name), n->op_type);
+}
+
 static dnnl_tp_status_t compile(making_t *m, const dtp_growing_t *g, dtp_grown_t *made) {
     session_t *s = m->s;
     dnnl_tp_tensor_info_t *shapes = dtp_import_alloc(&m->memory, (size_t)(s->nin + 1) * sizeof *shapes);
@@ -150,8 +159,8 @@ static dnnl_tp_status_t fill(making_t *m, dtp_grown_t *made) {
     (void)dnnl_tp_graph_destroy(made->graph);
     made->graph = NULL;
     if (!status) status = import(m, &g, made);
-    if (!status && !is_proven(m, &g, made))
-        status = dtp_onnx_fail(dnnl_tp_unimplemented, "results depend on the capacity of the past");
+    if (!status && !is_proven(m, &g, made)) status = fail_unproven(&g);
+    made->most = g.most;
     if (!status) status = compile(m, &g, made);
     dtp_import_memory_free(&g.memory);
     dtp_import_memory_free(&other.memory);
@@ -178,7 +187,10 @@ static dnnl_tp_status_t make(session_t *s, const dtp_grown_request_t *r, dtp_gro
         free_grown(g);
         return status;
     }
+    g->capacity = r->capacity;
+    g->rows = r->rows;
     if (status) { /* it is known from now on that the model does not fit */
+        (void)snprintf(g->why, sizeof g->why, "%s", dnnl_tp_last_error());
         (void)dnnl_tp_executable_destroy(g->exe);
         (void)dnnl_tp_graph_destroy(g->graph);
         g->exe = NULL;

@@ -1,5 +1,5 @@
 /* Guards of a session's graphs (sizes.h): whether they hold for a request, and as a text. */
-#include "onnx/session.h"
+#include "onnx/state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +77,15 @@ static void say_graph(text_t *to, const model_graph_t *g, const char *const *nam
         }
 }
 
+static void say_grown(text_t *to, const dtp_grown_t *g) {
+    enum { LINE = DTP_WHY + 128 };
+    char line[LINE];
+    (void)snprintf(line, sizeof line, "states with room for %lld rows, %lld at a time: %s%s\n",
+                   (long long)g->capacity, (long long)g->rows,
+                   g->exe ? "the past stays in its place" : "the past is an input, because ", g->why);
+    say(to, line);
+}
+
 dnnl_tp_status_t dnnl_tp_onnx_session_explain(dnnl_tp_onnx_session_t session, char *text, size_t room,
                                               size_t *size) {
     if (!session || !size || (room && !text))
@@ -89,6 +98,7 @@ dnnl_tp_status_t dnnl_tp_onnx_session_explain(dnnl_tp_onnx_session_t session, ch
     if (room) *text = 0;
     pthread_mutex_lock(&session->lock);
     for (const model_graph_t *x = session->graphs; x; x = x->next) say_graph(&to, x, names);
+    for (const dtp_grown_t *x = session->grown; x; x = x->next) say_grown(&to, x);
     pthread_mutex_unlock(&session->lock);
     dtp_session_free(names);
     *size = to.n + 1;

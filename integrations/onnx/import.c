@@ -6,6 +6,7 @@
 #include "onnx/check.h"
 #include "onnx/fold.h"
 #include "onnx/growing.h"
+#include "onnx/ops/meant.h"
 #include "onnx/part.h"
 #include "onnx/sized.h"
 #include "onnx/words.h"
@@ -122,7 +123,7 @@ static dnnl_tp_status_t convert(cv_t *cv, scope_t *scope) {
         if (!cv->in[i]) REFUSE(dnnl_tp_invalid_graph_op, "its input %d is absent", i);
     const char *words = dtp_words_take(cv);
     dtp_onnx_read_stored(cv);
-    if (!cv->status && !dtp_cv_sized(cv)) cv->row->convert(cv);
+    if (!cv->status && !dtp_cv_attends(cv) && !dtp_cv_sized(cv)) cv->row->convert(cv);
     if (!cv->status) dtp_cv_all_read(cv);
     dtp_onnx_narrow_results(cv);
     dtp_words_give(cv, words);

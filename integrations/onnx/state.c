@@ -419,7 +419,7 @@ static dnnl_tp_status_t try_in_place(state_t *st, const dnnl_tp_run_opts_t *opts
     int64_t capacity = st->least_capacity;
     while (capacity < st->length + rows || capacity < st->capacity) capacity *= 2;
     DTP_ONNX_TRY(get_grown(st, capacity, rows));
-    if (!st->grown->exe) return dnnl_tp_success;
+    if (!st->grown->exe || (st->grown->most && st->length + rows > st->grown->most)) return dnnl_tp_success;
     DTP_ONNX_TRY(set_capacity(st, capacity));
     *done = true;
     return run_in_place(st, rows, opts);

@@ -28,6 +28,7 @@ typedef struct {
     const void *data; /* of a VALUE */
 } dtp_grown_input_t;
 
+enum { DTP_WHY = 256 };
 /* A model compiled for a capacity, for inputs of given shapes; kept by the session. */
 typedef struct dtp_grown {
     struct dtp_grown *next;
@@ -36,6 +37,9 @@ typedef struct dtp_grown {
     size_t key_bytes;
     dnnl_tp_graph_t graph;
     dnnl_tp_executable_t exe; /* NULL: the model does not fit */
+    char why[DTP_WHY];        /* it does not */
+    int64_t capacity, rows;
+    int64_t most; /* keys that a run may have; 0: any number */
     /* Numbers in the graph by port of the model, and results by output. */
     dnnl_tp_value_t *inputs, *outputs;
     dnnl_tp_tensor_info_t *results;

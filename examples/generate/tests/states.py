@@ -137,7 +137,7 @@ rng = np.random.default_rng(5)
 ones = lambda *shape: np.ones(shape, np.int64)
 for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"], True),
                                 ("attention", ["--style", "gpt2", "--attention"], True),
-                                ("gpt2", ["--style", "gpt2", "--mask"], False)):
+                                ("gpt2", ["--style", "gpt2", "--mask"], True)):
     session, peer = opened("states_" + name, *options)
     names = [i.name for i in peer.get_inputs()]
     for batch in 1, 3:

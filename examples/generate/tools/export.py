@@ -7,8 +7,15 @@ write, the numbers are random. Needs onnx and numpy.
 
 llama: RMS norms, rotary positions, keys shared by groups of heads, gated products: com.microsoft's GroupQueryAttention,
        SkipSimplifiedLayerNormalization as onnxruntime-genai's model builder writes them.
-gpt2:  layer norms, a table of positions, Concat of past and new keys, a mask cut out of a triangular table: operators of
-       ai.onnx only, as torch.onnx and optimum write GPT-2.
+gpt2:  layer norms, a table of positions, Concat of past and new keys, products, a mask by position, Softmax: operators of
+       ai.onnx only, as torch.onnx and optimum write GPT-2 and its relatives. How exporters differ:
+  --cache   rows: keys {.., past, features}; columns: keys {.., features, past}; stacked: both in one tensor past_key_values.N
+            {2, batch, heads, past, features}, keys joined as columns, as the first GPT-2 was
+  --causal  table: Where by a triangle of booleans, cut; floats: a triangle of 0 and the least number, cut and added;
+            product: scores times a triangle of 0 and 1, minus 1e4 times the rest; triangle: zeros for the past and a triangle of
+            the new rows, joined; range: positions compared; none
+  --scale   div, mul: of the scores; queries: before the product; both: queries and keys, each by the root
+  --groups  fewer heads of keys, each repeated by Unsqueeze, Expand, Reshape
 
 Inputs: input_ids {batch, sequence}; attention_mask {batch, total} (gpt2: with --mask); past_key_values.N.key and .value
 {batch, heads of keys, past, features}. Outputs: logits {batch, sequence, vocabulary}; present.N.key and .value."""
@@ -81,20 +88,67 @@ def gpt2(g, a):
     scalar = lambda name, value: g.constant(name, np.array(value, np.int64))
     first, one, two = int64("first", 0), scalar("one", 1), scalar("two", 2)
     axis = {n: int64(f"axis{n}", n) for n in (2, 3)}
-    past = g.op("Gather", [g.op("Shape", ["past_key_values.0.key"]), two], axis=0)
+    first_past = "past_key_values.0" if a.cache == "stacked" else "past_key_values.0.value"
+    past = g.op("Gather", [g.op("Shape", [first_past]), scalar("three", 3) if a.cache == "stacked" else two], axis=0)
     rows = g.op("Gather", [g.op("Shape", ["input_ids"]), one], axis=0)
     total = g.op("Add", [past, rows])
     positions = g.op("Unsqueeze", [g.op("Range", [past, total, one]), first])
     x = g.op("Add", [g.op("Gather", [g.weights("wte", a.vocabulary, h, scale=1.), "input_ids"]),
                      g.op("Gather", [g.weights("wpe", a.positions, h, scale=.1), positions])])
     least = g.constant("least", np.array(np.finfo(np.float32).min, np.float32))
-    table = g.constant("tril", np.tril(np.ones((1, 1, a.positions, a.positions), bool)))
+    lower, minimum = np.tril(np.ones((1, 1, a.positions, a.positions), bool)), np.finfo(np.float32).min
+    table = g.constant("tril", {"floats": np.where(lower, 0, minimum).astype(np.float32), "product": lower.astype(np.float32),
+                                "table": lower}.get(a.causal, np.zeros(0, np.float32)))
+    number = lambda name, value: g.constant(name, np.array(value, np.float32))
     hidden = None
     if a.mask:
         mask = g.op("Unsqueeze", ["attention_mask", int64("middle", 1, 2)])
         hidden = g.op("Mul", [g.op("Sub", [g.constant("1.", np.array(1, np.float32)), g.op("Cast", [mask], to=TensorProto.FLOAT)]),
                               least])
     shape4, shape3 = int64("by_heads", 0, 0, heads, d), int64("joined", 0, 0, h)
+    shape_kv = int64("by_groups", 0, 0, a.groups, d)
+    one1, zero1, rows1, past1, total1 = int64("one1", 1), first, *(g.op("Unsqueeze", [n, first]) for n in (rows, past, total))
+    mask = None
+    if a.causal == "triangle":
+        size, zero = g.op("Concat", [rows1, rows1], axis=0), number("0.", 0)
+        at = g.op("Range", [scalar("zero", 0), rows, one])
+        own = g.op("Less", [at, g.op("Unsqueeze", [g.op("Add", [at, one]), one1])])
+        new = g.op("Where", [own, zero, g.op("Expand", [least, size])])
+        mask = g.op("Concat", [g.op("ConstantOfShape", [g.op("Concat", [rows1, past1], axis=0)],
+                                    value=numpy_helper.from_array(np.zeros(1, np.float32))), new], axis=-1)
+        mask = g.op("Unsqueeze", [mask, int64("leading", 0, 1)])
+    elif a.causal == "range":
+        keys, queries = g.op("Range", [scalar("zero", 0), total, one]), g.op("Range", [past, total, one])
+        seen = g.op("LessOrEqual", [keys, g.op("Unsqueeze", [queries, one1])])
+        mask = g.op("Unsqueeze", [g.op("Where", [seen, number("0.", 0), least]), int64("leading", 0, 1)])
+
+    def cut(i, keys):
+        """Rows of the table from the past on, and as many columns as there are keys."""
+        begin = g.op("Sub", [keys, rows1])
+        return g.op("Slice", [g.op("Slice", [table, begin, keys, axis[2]]), first, keys, axis[3]])
+
+    def masked(i, s, keys):
+        if a.causal == "table":
+            return g.op("Where", [cut(i, keys), s, least])
+        if a.causal == "floats":
+            return g.op("Add", [s, cut(i, keys)])
+        if a.causal == "product":
+            b = cut(i, keys)
+            rest = g.op("Mul", [g.op("Sub", [number(f"whole.{i}", 1), b]), number(f"1e4.{i}", 1e4)])
+            return g.op("Sub", [g.op("Mul", [s, b]), rest])
+        return g.op("Add", [s, mask]) if mask else s
+
+    def repeated(i, x, as_columns=False):
+        """Each head of keys once for each head of queries."""
+        if a.groups == heads:
+            return x
+        sizes = g.op("Concat", [g.op("Unsqueeze", [g.op("Gather", [g.op("Shape", [x]), first0], axis=0), first]), int64(f"g.{i}", a.groups),
+                                int64(f"r.{i}", heads // a.groups), *([int64(f"d.{i}", d), total1] if as_columns else
+                                                                      [total1, int64(f"d.{i}", d)])], axis=0)
+        x = g.op("Expand", [g.op("Unsqueeze", [x, two1]), sizes])
+        return g.op("Reshape", [x, int64(f"h.{i}", *((0, heads, d, -1) if as_columns else (0, heads, -1, d)))])
+
+    two1, first0 = int64("two1", 2), scalar("first0", 0)
 
     def norm(name, x):
         return g.op("LayerNormalization", [x, g.constant(name + ".w", 1 + .1 * g.rng.standard_normal(h).astype(np.float32)),
@@ -114,24 +168,39 @@ def gpt2(g, a):
         return g.op("Add", [x, linear(f"down.{i}", y, a.inner, h)])
 
     for i in range(a.layers):
-        y = linear(f"qkv.{i}", norm(f"ln1.{i}", x), h, 3 * h)
-        q, k, v = g.op("Split", [y, g.constant(f"sizes.{i}", np.array([h, h, h], np.int64))], 3, axis=2)
+        kv = a.groups * d
+        y = linear(f"qkv.{i}", norm(f"ln1.{i}", x), h, h + 2 * kv)
+        q, k, v = g.op("Split", [y, g.constant(f"sizes.{i}", np.array([h, kv, kv], np.int64))], 3, axis=2)
         if a.attention:
             y = f"attention.{i}"
             g.nodes.append(helper.make_node("Attention", [q, k, v, "", f"past_key_values.{i}.key", f"past_key_values.{i}.value"],
                                             [y, f"present.{i}.key", f"present.{i}.value"], name=y, q_num_heads=heads,
-                                            kv_num_heads=heads, is_causal=1))
+                                            kv_num_heads=a.groups, is_causal=1))
             x = after(i, x, y)
             continue
-        q, k, v = (g.op("Transpose", [g.op("Reshape", [t, shape4])], perm=[0, 2, 1, 3]) for t in (q, k, v))
-        k = g.op("Concat", [f"past_key_values.{i}.key", k], name=f"present.{i}.key", axis=2)
-        v = g.op("Concat", [f"past_key_values.{i}.value", v], name=f"present.{i}.value", axis=2)
-        s = g.op("MatMul", [q, g.op("Transpose", [k], perm=[0, 1, 3, 2])])
-        s = g.op("Div", [s, g.constant(f"root.{i}", np.array(np.sqrt(d), np.float32))])
-        keys = g.op("Unsqueeze", [g.op("Gather", [g.op("Shape", [k]), two], axis=0), first])
-        begin = g.op("Sub", [keys, g.op("Unsqueeze", [rows, first])])
-        seen = g.op("Slice", [g.op("Slice", [table, begin, keys, axis[2]]), first, keys, axis[3]])
-        s = g.op("Where", [seen, s, least])
+        q, k, v = (g.op("Transpose", [g.op("Reshape", [t, shape4 if t is q else shape_kv])],
+                        perm=[0, 2, 3, 1] if t is k and a.cache != "rows" else [0, 2, 1, 3]) for t in (q, k, v))
+        if a.cache == "stacked":
+            past_k, past_v = (g.op("Gather", [f"past_key_values.{i}", scalar(f"half{n}.{i}", n)], axis=0) for n in (0, 1))
+            k = g.op("Concat", [g.op("Transpose", [past_k], perm=[0, 1, 3, 2]), k], axis=-1)
+            v = g.op("Concat", [past_v, v], axis=-2)
+            g.op("Concat", [g.op("Unsqueeze", [g.op("Transpose", [k], perm=[0, 1, 3, 2]), first]), g.op("Unsqueeze", [v, first])],
+                 name=f"present.{i}", axis=0)
+        else:
+            k = g.op("Concat", [f"past_key_values.{i}.key", k], name=f"present.{i}.key", axis=2 if a.cache == "rows" else 3)
+            v = g.op("Concat", [f"past_key_values.{i}.value", v], name=f"present.{i}.value", axis=2)
+        keys = g.op("Unsqueeze", [g.op("Gather", [g.op("Shape", [v]), two], axis=0), first])
+        k, v = repeated(f"k{i}", k, a.cache != "rows"), repeated(f"v{i}", v)
+        if a.cache == "rows":
+            k = g.op("Transpose", [k], perm=[0, 1, 3, 2])
+        if a.scale in ("queries", "both"):
+            q = g.op("Mul", [q, number(f"root.{i}", d ** (-.5 if a.scale == "queries" else -.25))])
+        if a.scale == "both":
+            k = g.op("Mul", [k, number(f"root2.{i}", d ** -.25)])
+        s = g.op("MatMul", [q, k])
+        if a.scale in ("div", "mul"):
+            s = g.op(a.scale.title(), [s, number(f"root.{i}", np.sqrt(d) if a.scale == "div" else 1 / np.sqrt(d))])
+        s = masked(i, s, keys)
         if hidden:
             s = g.op("Add", [s, hidden])
         y = g.op("MatMul", [g.op("Softmax", [s], axis=-1), v])
@@ -147,10 +216,14 @@ def main():
                         ("positions", 2048), ("seed", 1)):
         p.add_argument(f"--{name}", type=int, default=value)
     p.add_argument("--attention", action="store_true", help="gpt2: with the operator Attention of opset 23")
+    p.add_argument("--cache", choices=("rows", "columns", "stacked"), default="rows", help="gpt2: how the past lies")
+    p.add_argument("--causal", choices=("table", "floats", "product", "triangle", "range", "none"), default="table",
+                   help="gpt2: the mask by position")
+    p.add_argument("--scale", choices=("div", "mul", "queries", "both"), default="div", help="gpt2: what is scaled")
     p.add_argument("--mask", action="store_true", help="gpt2: with the input attention_mask")
     a = p.parse_args()
     a.heads = a.heads or max(1, a.hidden // 64)
-    a.groups = a.heads if a.style == "gpt2" else a.groups or max(1, a.heads // 2)
+    a.groups = a.groups or (a.heads if a.style == "gpt2" else max(1, a.heads // 2))
     a.inner = a.inner or (4 * a.hidden if a.style == "gpt2" else (8 * a.hidden // 3 + 63) // 64 * 64)
     g = Graph(a.seed)
     {"llama": llama, "gpt2": gpt2}[a.style](g, a)
@@ -162,9 +235,10 @@ def main():
         inputs.append(helper.make_tensor_value_info("attention_mask", s64, ["batch", "total_sequence_length"]))
     outputs = [helper.make_tensor_value_info("logits", f32, ["batch", "sequence_length", a.vocabulary])]
     for i in range(a.layers):
-        for what in ("key", "value"):
-            inputs.append(helper.make_tensor_value_info(f"past_key_values.{i}.{what}", f32, cache))
-            outputs.append(helper.make_tensor_value_info(f"present.{i}.{what}", f32, grown))
+        for what in ("",) if a.cache == "stacked" else (".key", ".value"):
+            shapes = [[2] + s if not what else s[:2] + s[:1:-1] if what == ".key" and a.cache == "columns" else s for s in (cache, grown)]
+            inputs.append(helper.make_tensor_value_info(f"past_key_values.{i}{what}", f32, shapes[0]))
+            outputs.append(helper.make_tensor_value_info(f"present.{i}{what}", f32, shapes[1]))
     graph = helper.make_graph(g.nodes, f"{a.style}_{a.layers}_{a.hidden}", inputs, outputs, g.constants)
     opsets = [helper.make_opsetid("", 23 if a.attention else 17), helper.make_opsetid("com.microsoft", 1)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=11 if a.attention else 9, producer_name="examples/generate"), a.file)
