@@ -233,8 +233,109 @@ static void same_bits(void **state) {
     }
 }
 
+/* ---- f64 --------------------------------------------------------------------------------------------- */
+
+enum { F64_ROOM = 2600 };
+
+/* {2, n, 3} along n: rows with lines in front and behind them (`way` 0), dense or in place (1, 2), columns (3), and
+ * from one layout into another (4). */
+static void f64_md(dtp_md_t *md, int64_t n, int way, bool is_dst) {
+    const int64_t dims[] = {2, n, 3};
+    const int64_t strides[5][3] = {
+        {3 * n + 20, 1, n + 3}, {3 * n, 1, n}, {3 * n, 1, n}, {3 * n, 3, 1}, {3 * n, 3, 1}};
+    CHECK_OK(dtp_md_init_strides(md, 3, dims, dnnl_tp_f64, strides[way == 4 && is_dst ? 0 : way]));
+}
+
+static void f64_case(const place_t *at, int64_t n, int way, int log_form, uint64_t stream) {
+    static double x[F64_ROOM], y[F64_ROOM], from[F64_ROOM];
+    test_rng_t rng = test_rng(stream);
+    dtp_md_t src, dst;
+    f64_md(&src, n, way, false);
+    f64_md(&dst, n, way, true);
+    const float range = stream % 3 == 0   ? 900
+                        : stream % 3 == 1 ? 30
+                                          : 1; /* down to numbers that are not normal */
+    for (int i = 0; i < F64_ROOM; ++i) {
+        x[i] = from[i] = (double)test_uniform(&rng, -range, range) + (double)test_uniform(&rng, 0, 1e-8f);
+        y[i] = -7;
+    }
+    double *const to = way == 2 ? x : y;
+    dnnl_tp_primitive_desc_t pd;
+    if (!has_impl(at->engine,
+                  dnnl_tp_softmax_forward_primitive_desc_create(
+                      &pd, at->engine, dnnl_tp_forward_inference,
+                      log_form ? dnnl_tp_softmax_log : dnnl_tp_softmax_accurate, &src, &dst, 1, NULL)))
+        return;
+    check_impl(pd, at->isa == dnnl_tp_cpu_isa_sse41 ? "ref:" : "simd", "softmax of f64");
+    dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_DST, to}};
+    CHECK_OK(run_pd(at, pd, 2, args));
+    int64_t written = 0;
+    for (int i = 0; i < F64_ROOM; ++i) written += to[i] != (way == 2 ? from[i] : -7);
+    if (way != 2 && written > 6 * n) fail_msg("%s: n %d way %d writes elsewhere", at->name, (int)n, way);
+    for (int l = 0; l < 6; ++l) {
+        int64_t pos[] = {l / 3, 0, l % 3};
+        long double most = -INFINITY, sum = 0;
+        for (pos[1] = 0; pos[1] < n; ++pos[1]) most = fmaxl(most, from[dtp_md_offset(&src, pos)]);
+        for (pos[1] = 0; pos[1] < n; ++pos[1]) sum += expl(from[dtp_md_offset(&src, pos)] - most);
+        for (pos[1] = 0; pos[1] < n; ++pos[1]) {
+            const long double v = from[dtp_md_offset(&src, pos)] - most,
+                              want = log_form ? v - logl(sum) : expl(v) / sum,
+                              scale = log_form ? fabsl(v) + logl(sum) : want * (1 + fabsl(v) / 8);
+            const double got = to[dtp_md_offset(&dst, pos)];
+            /* Units of the last place: of e^x, of the sum, of the quotient, and that of x - max. */
+            const long double units = (1 + n / 32) * 1.2e-16L;
+            if (!(fabsl(got - want) <= units * 8 * (scale + log_form) + 2 * 4.95e-324L))
+                fail_msg("%s x%d: n %d way %d log %d: element %d of line %d is %.17g, not %.17Lg", at->name,
+                         at->threads, (int)n, way, log_form, (int)pos[1], l, got, want);
+        }
+    }
+}
+
+static void f64_lines(void **state) {
+    (void)state;
+    int places_n;
+    const place_t *at = places(&places_n);
+    for (int i = 0; i < places_n; ++i)
+        for (int64_t n = 1; n < 400; n += n < 40 ? 1 : 119)
+            for (int way = 0; way < 5; ++way)
+                for (int log_form = 0; log_form < 2; ++log_form)
+                    f64_case(&at[i], n, way, log_form, (uint64_t)(7 * n + way));
+}
+
+/* Infinities, NaN and numbers that e^x makes 0, in each place of a vector and of what is left behind the last one. */
+static void f64_special(void **state) {
+    (void)state;
+    enum { N = 21 };
+    int n;
+    const place_t *at = places(&n);
+    const int64_t dims[] = {1, N};
+    dtp_md_t md;
+    CHECK_OK(dtp_md_init_strides(&md, 2, dims, dnnl_tp_f64, NULL));
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < N; ++j)
+            for (int way = 0; way < 5; ++way) {
+                double x[N], y[N];
+                for (int k = 0; k < N; ++k) x[k] = way == 1 ? -INFINITY : way == 4 ? -1e300 : k % 5;
+                if (way < 4) x[j] = way == 0 ? NAN : way == 2 ? INFINITY : -INFINITY;
+                else x[j] = 3;
+                dnnl_tp_primitive_desc_t pd;
+                if (!has_impl(at[i].engine, dnnl_tp_softmax_forward_primitive_desc_create(
+                                                &pd, at[i].engine, dnnl_tp_forward_inference,
+                                                dnnl_tp_softmax_accurate, &md, &md, 1, NULL)))
+                    return;
+                dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_DST, y}};
+                CHECK_OK(run_pd(&at[i], pd, 2, args));
+                for (int k = 0; k < N; ++k) {
+                    if (way < 3) assert_true(isnan(y[k]) || (way == 2 && !runs_cpu_code(at[i].engine)));
+                    else if (way == 4) assert_true(y[k] == (k == j ? 1 : 0));
+                    else assert_true(k == j ? y[k] == 0 : y[k] > 0 && y[k] < 1);
+                }
+            }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(softmax_all), cmocka_unit_test(special_values),
-                                       cmocka_unit_test(same_bits), cmocka_unit_test(far_below_zero)};
+                                       cmocka_unit_test(same_bits),   cmocka_unit_test(far_below_zero),
+                                       cmocka_unit_test(f64_lines),   cmocka_unit_test(f64_special)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }
