@@ -83,8 +83,9 @@ static void exact_units(void *arg, int slot, int64_t begin, int64_t end) {
             .b_col = d->wei.strides[col],
             .dst_row = d->dst.strides[row],
         };
-        const bool has_bias = !dtp_md_is_zero(&d->bia);
-        for (int64_t r = 0; r < t.rows; ++r) {
+        const bool has_bias = !dtp_md_is_zero(&d->bia), is_dense = t.dst_row == p->n;
+        if (is_dense && !has_bias) memset(t.dst, 0, (size_t)(t.rows * p->n * p->size));
+        for (int64_t r = is_dense && !has_bias ? t.rows : 0; r < t.rows; ++r) {
             char *to = t.dst + r * t.dst_row * p->size;
             memset(to, 0, (size_t)(p->n * p->size));
             if (!has_bias) continue;
