@@ -1,11 +1,9 @@
-"""ONNX operators alone, and ONNX files, against ONNX Runtime. Run it through the script `compare`, which brings what it needs:
+"""ONNX operators alone against ONNX Runtime. Run it through the script `compare`, which brings what it needs:
 
   compare operators [NAME ...]    the rows of doc/onnx.md ("Speed of operators and files") whose names hold one of the words
-  compare files FILE.onnx ...     files, at three sets of sizes for what is open: does the package agree, and how fast is it
 
 Minima, on as many threads as ours; ratio = ONNX Runtime's time / ours.
 """
-import os
 import sys
 import time
 
@@ -153,31 +151,5 @@ def operators(words):
             print(f"{name:34} {threads} threads {beside(model, feeds, threads)}", flush=True)
 
 
-def feeds_of(model, number):
-    """Inputs for the open sizes of a file: images of 192 to 352, sequences of 64 to 128, a batch of 1 or 2."""
-    known, sizes, feeds = {i.name for i in model.graph.initializer}, {}, {}
-    for i in (i for i in model.graph.input if i.name not in known):
-        t, shape = i.type.tensor_type, []
-        for axis, d in enumerate(t.shape.dim):
-            rank = len(t.shape.dim)
-            open_size = ((1, 1, 2) if axis == 0 and rank > 1 else (3, 3, 3) if rank == 4 and axis == 1 else
-                         (320, 320 + 32 * (axis - 2), 192 + 64 * (axis - 2)) if rank == 4 else (64, 96, 128))[number]
-            shape.append(d.dim_value if d.dim_value > 0 else sizes.setdefault(d.dim_param or f"{i.name}:{axis}", open_size))
-        dtype = helper.tensor_dtype_to_np_dtype(t.elem_type)
-        feeds[i.name] = (random.standard_normal(shape) if dtype.kind == "f" else random.integers(0, 2 if dtype.kind == "b" else 30,
-                                                                                                   shape)).astype(dtype)
-    return feeds
-
-
-def files(paths):
-    for path in paths:
-        for number in range(3):
-            try:
-                text = beside(path, feeds_of(onnx.load(path), number), 1)
-            except Exception as error:  # sizes that the model does not take, or what is not implemented
-                text = f"{type(error).__name__}: {str(error)[:160]}"
-            print(f"{os.path.basename(path):40} {text}", flush=True)
-
-
 if __name__ == "__main__":
-    (files if sys.argv[1:2] == ["files"] else operators)(sys.argv[2:])
+    operators(sys.argv[2:])
