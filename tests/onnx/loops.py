@@ -260,6 +260,16 @@ case("deform_conv", [n("DeformConv", ["x", "w", "offsets", "b", "mask"], ["y"], 
      [scalar("y", T.FLOAT, (2, 6, 4, 8))], [("w", rng.standard_normal((6, 2, 3, 2)).astype(f32)), ("b", rng.standard_normal(6).astype(f32))],
      opset=22, oracle=lambda model, inputs: ReferenceEvaluator(model).run(None, inputs))
 
+# Groups of channels and of offsets, of which none divides the other.
+for groups, parts, mask in (1, 1, True), (1, 1, False), (1, 3, True), (2, 1, False), (2, 3, True), (3, 2, False):
+    more = ["m"] if mask else []
+    case(f"deform_conv_{groups}_{parts}_{len(more)}",
+         [n("DeformConv", ["x", "w", "o", ""] + more, ["y"], group=groups, offset_group=parts, pads=[1, 0, 1, 1])],
+         [("x", rng.standard_normal((1, 6, 5, 4)).astype(f32)), ("o", rng.uniform(-2, 2, (1, parts * 12, 5, 4)).astype(f32))] +
+         ([("m", rng.uniform(0, 1, (1, parts * 6, 5, 4)).astype(f32))] if mask else []), [scalar("y", T.FLOAT, (1, 6, 5, 4))],
+         [("w", rng.standard_normal((6, 6 // groups, 3, 2)).astype(f32))], opset=22,
+         oracle=lambda model, inputs: ReferenceEvaluator(model).run(None, inputs))
+
 # Transforms: lengths that are split in two steps, and primes that are not; numpy is the judge, in double.
 def by_numpy(inverse, onesided):
     def transformed(model, inputs):

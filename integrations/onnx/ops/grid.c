@@ -54,6 +54,7 @@ typedef struct {
     int64_t size[MOST];
     val_t *image;                    /* {N, space, C} */
     val_t *shift;                    /* s64, added to elements of the first axis; NULL: nothing */
+    val_t *scale;                    /* {N, out, 1}, of what is read; NULL: 1 */
     val_t *base[MOST];               /* whole numbers {N, out, 1} by axis */
     val_t *weight[MOST][CUBIC_TAPS]; /* {N, out, 1}; NULL: 1 */
     int first, taps;                 /* of every axis: first .. first + taps - 1 from the base */
@@ -108,20 +109,29 @@ static val_t *sum_taps(cv_t *cv, const sampler_t *s, int first, int last) {
     }
     if (most > MOST_TAPS || s->image->info.dims[0] == CV_RUNTIME || (s->shift && !is_known(s->shift)))
         return NULL;
-    do {
-        val_t *id = NULL, *w = NULL;
-        for (int d = 0; d < s->n && !cv->status; ++d) {
-            val_t *inside, *at = with(cv, dnnl_tp_op_add, s->base[d], s->first + tap[d]);
+    val_t *row[MOST][CUBIC_TAPS],
+        *share[MOST][CUBIC_TAPS]; /* of an axis: numbers in the image, and weights */
+    for (int d = 0; d < s->n; ++d)
+        for (int t = 0; t < s->taps && !cv->status; ++t) {
+            val_t *inside, *at = with(cv, dnnl_tp_op_add, s->base[d], s->first + t), *w = s->weight[d][t];
             at = dtp_cv_typed(cv, place(cv, at, s->size[d], s->padding, s->align, &inside), dnnl_tp_s64);
             if (d == 0 && s->shift) at = dtp_cv_binary(cv, dnnl_tp_op_add, at, s->shift);
-            id = id ? dtp_cv_binary(cv, dnnl_tp_op_add, with(cv, dnnl_tp_op_multiply, id, (double)s->size[d]),
-                                    at)
-                    : at;
-            val_t *x = s->weight[d][tap[d]];
+            for (int inner = d + 1; inner < s->n; ++inner)
+                at = with(cv, dnnl_tp_op_multiply, at, (double)s->size[inner]);
             if (inside) {
                 inside = dtp_cv_typed(cv, inside, dnnl_tp_f32);
-                x = x ? dtp_cv_binary(cv, dnnl_tp_op_multiply, x, inside) : inside;
+                w = w ? dtp_cv_binary(cv, dnnl_tp_op_multiply, w, inside) : inside;
             }
+            if (d == 0 && s->scale) w = w ? dtp_cv_binary(cv, dnnl_tp_op_multiply, w, s->scale) : s->scale;
+            row[d][t] = at;
+            share[d][t] = w;
+        }
+    if (cv->status) return NULL;
+    do {
+        val_t *id = row[0][tap[0]], *w = share[0][tap[0]];
+        for (int d = 1; d < s->n; ++d) {
+            val_t *x = share[d][tap[d]];
+            id = dtp_cv_binary(cv, dnnl_tp_op_add, id, row[d][tap[d]]);
             if (x) w = w ? dtp_cv_binary(cv, dnnl_tp_op_multiply, w, x) : x;
         }
         if (cv->status) return NULL;
@@ -153,12 +163,12 @@ static val_t *all_taps(cv_t *cv, const sampler_t *s, int joined_by) {
         val_t *part = tap_of(cv, s, tap);
         all = all ? dtp_cv_binary(cv, joined_by, all, part) : part;
     } while (next_tap(s, tap) && !cv->status);
-    return all;
+    return s->scale && !cv->status ? dtp_cv_binary(cv, dnnl_tp_op_multiply, all, s->scale) : all;
 }
 
 val_t *dtp_cv_between(cv_t *cv, val_t *image, int n, const int64_t *size, val_t *const *at, val_t *shift,
-                      int joined_by) {
-    sampler_t s = {.n = n, .taps = 2, .padding = ZEROS, .image = image, .shift = shift};
+                      val_t *scale, int joined_by) {
+    sampler_t s = {.n = n, .taps = 2, .padding = ZEROS, .image = image, .shift = shift, .scale = scale};
     for (int d = 0; d < n && !cv->status; ++d) {
         s.size[d] = size[d];
         between(cv, &s, d, at[d]);
@@ -372,7 +382,7 @@ void dtp_onnx_roi_align(cv_t *cv) {
     val_t *none[2] = {with(cv, dnnl_tp_op_multiply, at[0], 0), with(cv, dnnl_tp_op_multiply, at[1], 0)};
     for (int d = 0; d < 2 && !cv->status; ++d) at[d] = dtp_cv_binary(cv, dnnl_tp_op_add, at[d], none[1 - d]);
     val_t *y = cv->status ? NULL
-                          : dtp_cv_between(cv, image, 2, size, at, shift,
+                          : dtp_cv_between(cv, image, 2, size, at, shift, NULL,
                                            is_max ? dnnl_tp_op_maximum : dnnl_tp_op_add);
     if (cv->status) return;
     y = dtp_cv_select(cv, inside, y, number(cv, y, 0)); /* {1, R, rows, columns, C} */

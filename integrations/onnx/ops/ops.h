@@ -53,8 +53,9 @@ val_t *dtp_cv_gelu(cv_t *cv, val_t *x, bool tanh_form);
 val_t *dtp_cv_convolution(cv_t *cv, int nin, val_t *const *in, int64_t groups);
 /* Values of an image {N, space, C} at places {N, out, 1} by axis: its elements around a place by
  * their weights, 0 outside, joined by an operator: {N, out, C}. size: of the n dimensions of space;
- * shift: added to positions on the first of them, or NULL. */
+ * shift: added to positions on the first of them, or NULL; scale: {N, out, 1}, of what is read, or
+ * NULL. */
 val_t *dtp_cv_between(cv_t *cv, val_t *image, int n, const int64_t *size, val_t *const *at, val_t *shift,
-                      int joined_by);
+                      val_t *scale, int joined_by);
 
 #endif

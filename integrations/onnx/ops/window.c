@@ -108,10 +108,22 @@ void dtp_onnx_conv(cv_t *cv) {
     dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_convolution(dtp_cv_last(cv), cv->nin, cv->in, groups));
 }
 
-/* A product of the weights with what stands where each place of a window points to, beside its own place. */
+/* {images, places, rows, columns} as {images, rows, columns, places, 1}. */
+static val_t *by_window(cv_t *cv, val_t *x, int64_t images, int64_t places, const int64_t *out) {
+    enum { RANK = 4 };
+    static const int64_t order[] = {0, 2, 3, 1};
+    x = dtp_cv_reshape(cv, x, RANK, (const int64_t[]){images, places, out[0], out[1]});
+    x = cv->status ? NULL : dtp_cv_transpose(cv, x, order);
+    return cv->status ? NULL : dtp_cv_unsqueeze(cv, x, 0, 1);
+}
+
+/* A product of what stands where each place of a window points to, beside its own place, with the weights: rows are
+ * windows. */
 void dtp_onnx_deform_conv(cv_t *cv) {
     enum { X, W, OFFSET, BIAS, MASK, PLANES = 4 };
-    static const int64_t image_order[] = {0, 2, 3, 1}, column_order[] = {0, 4, 1, 2, 3};
+    static const int64_t image_order[] = {0, 2, 3, 1}, parts_order[] = {0, 2, 3, 1, 4},
+                         groups_order[] = {0, 3, 1, 2, 4}, weights_order[] = {0, 3, 2, 1},
+                         last_order[] = {0, 1, 3, 2};
     val_t *x = cv->in[X], *weights = cv->in[W], *offset = cv->in[OFFSET], *at[2];
     const int64_t groups = dtp_cv_int(cv, "group", 1), parts = dtp_cv_int(cv, "offset_group", 1);
     window_t w;
@@ -144,36 +156,41 @@ void dtp_onnx_deform_conv(cv_t *cv) {
     if (cv->status) return;
     offset = dtp_cv_reshape(cv, offset, PLANES + 1, (const int64_t[]){images, places, 2, out[0], out[1]});
     for (int d = 0; d < 2 && !cv->status; ++d) {
-        const int64_t dims[] = {places, d ? 1 : out[0], d ? out[1] : 1};
+        const int64_t dims[] = {d ? 1 : out[0], d ? out[1] : 1, places, 1};
         void *p;
-        val_t *own = dtp_cv_room(cv, dnnl_tp_f64, 3, dims, &p);
+        val_t *own = dtp_cv_room(cv, dnnl_tp_f64, PLANES, dims, &p);
         for (int64_t i = 0; own && i < places * out[d]; ++i) {
-            const int64_t k = d ? i / out[d] % w.kernel[1] : i / out[d] / w.kernel[1];
-            ((double *)p)[i] = (double)(i % out[d]) * (double)w.strides[d] - (double)w.begin[d] +
+            const int64_t k = d ? i % places % w.kernel[1] : i % places / w.kernel[1];
+            ((double *)p)[i] = (double)(i / places) * (double)w.strides[d] - (double)w.begin[d] +
                                (double)k * (double)w.dilations[d];
         }
-        at[d] = dtp_cv_reshape(cv, dtp_cv_part(cv, offset, 2, d, 1), PLANES,
-                               (const int64_t[]){images, places, out[0], out[1]});
+        at[d] = by_window(cv, dtp_cv_part(cv, offset, 2, d, 1), images, places, out);
         if (!cv->status)
             at[d] = dtp_cv_binary(cv, dnnl_tp_op_add, at[d], dtp_cv_typed(cv, own, at[d]->info.data_type));
-        at[d] = dtp_cv_unsqueeze(cv, at[d], 0, 1);
     }
     val_t *image = dtp_cv_reshape(cv, x, PLANES, (const int64_t[]){images, c / parts, size[0], size[1]});
     image = dtp_cv_transpose(cv, image, image_order);
-    val_t *y = cv->status ? NULL : dtp_cv_between(cv, image, 2, size, at, NULL, dnnl_tp_op_add);
-    if (dtp_cv_given(cv, MASK) && !cv->status)
-        y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y,
-                          dtp_cv_reshape(cv, cv->in[MASK], PLANES + 1,
-                                         (const int64_t[]){images, places, out[0], out[1], 1}));
-    y = dtp_cv_transpose(cv, y, column_order);
-    y = dtp_cv_reshape(cv, y, PLANES,
-                       (const int64_t[]){x->info.dims[0], groups, depth * places, out[0] * out[1]});
-    weights = dtp_cv_reshape(cv, weights, 3, (const int64_t[]){groups, o / groups, depth * places});
-    y = cv->status ? NULL : dtp_cv_matmul(cv, weights, y, false);
-    y = dtp_cv_reshape(cv, y, PLANES, (const int64_t[]){x->info.dims[0], o, out[0], out[1]});
+    val_t *mask = dtp_cv_given(cv, MASK) ? by_window(cv, cv->in[MASK], images, places, out) : NULL;
+    val_t *y = cv->status ? NULL : dtp_cv_between(cv, image, 2, size, at, NULL, mask, dnnl_tp_op_add);
+    const int64_t n = x->info.dims[0], windows = out[0] * out[1];
+    if (parts > 1) {
+        y = dtp_cv_reshape(cv, y, PLANES + 1, (const int64_t[]){n, parts, windows, places, c / parts});
+        y = cv->status ? NULL : dtp_cv_transpose(cv, y, parts_order);
+    }
+    if (groups > 1) {
+        y = dtp_cv_reshape(cv, y, PLANES + 1, (const int64_t[]){n, windows, places, groups, depth});
+        y = cv->status ? NULL : dtp_cv_transpose(cv, y, groups_order);
+    }
+    y = dtp_cv_reshape(cv, y, PLANES, (const int64_t[]){n, groups, windows, places * depth});
+    weights = dtp_cv_reshape(cv, weights, PLANES, (const int64_t[]){groups, o / groups, depth, places});
+    weights = cv->status ? NULL : dtp_cv_transpose(cv, weights, weights_order);
+    weights = dtp_cv_reshape(cv, weights, 3, (const int64_t[]){groups, places * depth, o / groups});
+    y = cv->status ? NULL : dtp_cv_matmul(cv, y, weights, false);
     if (dtp_cv_given(cv, BIAS) && !cv->status)
-        y = dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, dtp_cv_per_channel(cv, y, cv->in[BIAS]));
-    dtp_cv_set(cv, 0, y);
+        y = dtp_cv_binary(cv, dnnl_tp_op_add, y,
+                          dtp_cv_reshape(cv, cv->in[BIAS], 3, (const int64_t[]){groups, 1, o / groups}));
+    y = cv->status ? NULL : dtp_cv_transpose(cv, y, last_order);
+    dtp_cv_set(cv, 0, dtp_cv_reshape(dtp_cv_last(cv), y, PLANES, (const int64_t[]){n, o, out[0], out[1]}));
 }
 
 /* Weights {C, O / groups, kernel} as {O, C / groups, kernel}. */
