@@ -8,7 +8,8 @@
  * 128, 256, ... rows: a run appends its rows, copies nothing of the past, and compiles again only
  * when the capacity grows. Other models run as they do without a state: the state gives the past and
  * takes the present. Results are the same within rounding. The tensors of all pairs are {..., rows,
- * elements} with the same number of rows; a run whose outputs have another shape fails
+ * elements}, or {..., elements, rows} where the model leaves only the last of these two sizes open,
+ * with the same number of rows; a run whose outputs have another shape fails
  * (invalid_shape). One state per sequence, or batch of sequences of one length; states of one
  * session may run at the same time and share all that is compiled. */
 #ifndef DNNL_TP_ONNX_STATE_H

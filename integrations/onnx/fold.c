@@ -165,6 +165,9 @@ bool dtp_fold_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const
     if (cv->status || nin > FEW || nout > FEW || nin == 0) return false;
     for (int i = 0; i < nin; ++i)
         if (in[i] && !wants(cv, kind, in[i])) return false;
+    if (nin > 1 && in[1] && (kind == dnnl_tp_op_gather_nd || kind == dnnl_tp_op_gather_elements))
+        dtp_growing_select(cv, in[1]->data,
+                           (size_t)dtp_val_elems(in[1]) * dtp_onnx_type_size(in[1]->info.data_type), false);
     dnnl_tp_graph_t g;
     dtp_cv_pass_on(cv, dnnl_tp_graph_create(&g, dnnl_tp_cpu));
     if (cv->status) return true;

@@ -36,8 +36,8 @@ dnnl_tp_status_t dtp_growing_begin(import_t *im, const scope_t *s) {
     int64_t batch = 0;
     for (int i = 0; i < g->npairs; ++i) {
         val_t *x = dtp_onnx_find(s, p->input[g->pairs[i].input]->name);
-        x->is_past = DTP_PAST_ROWS;
-        batch = x->info.dims[0];
+        x->is_past = g->pairs[i].columns ? DTP_PAST_COLUMNS : DTP_PAST_ROWS;
+        batch = x->info.dims[x->info.ndims == DTP_STACKED_PAST];
         DTP_ONNX_TRY(note_value(g, x->v, &x->info, DTP_PAST));
     }
     g->lengths = dtp_import_alloc(&im->memory, sizeof *g->lengths);
@@ -117,8 +117,8 @@ void dtp_growing_constant(cv_t *cv, const val_t *x) {
     dtp_grown_event_t e = {.kind = -1, .first = (int)x->v, .data = x->data};
     if (!x->is_borrowed) {
         e.hash = hash_of(HASH, x->data, bytes);
-        void *copy = g->other ? NULL : dtp_import_alloc(&g->memory, bytes + 1);
-        if (!g->other && !copy) cv->status = dnnl_tp_out_of_memory;
+        void *copy = dtp_import_alloc(&g->memory, bytes + 1); /* the next import compares with it */
+        if (!copy) cv->status = dnnl_tp_out_of_memory;
         if (copy) e.data = bytes ? memcpy(copy, x->data, bytes) : copy;
     }
     if (!cv->status) cv->status = note_value(g, x->v, &x->info, DTP_SPOILT);
@@ -285,6 +285,19 @@ val_t *dtp_growing_kept(cv_t *cv, val_t *x) {
     g->values[x->v].judged = DTP_PAST;
     if (g->spoiler == cv->node) g->spoiler = NULL;
     return x;
+}
+
+void dtp_growing_select(cv_t *cv, const void *where, size_t bytes, bool is_prefix) {
+    dtp_growing_t *g = dtp_growing(cv->im);
+    if (!g || cv->status) return;
+    static const char prefix;
+    const dtp_grown_event_t e = {.kind = -2,
+                                 .hash = hash_of(HASH, where, bytes),
+                                 .data = is_prefix ? &prefix : NULL},
+                            *o = note(cv, g, &e);
+    if (!o || o->hash == e.hash || (is_prefix && o->data)) return;
+    g->differs = true;
+    if (!g->spoiler) g->spoiler = cv->node;
 }
 
 bool dtp_cv_is_past(const cv_t *cv, int input) {

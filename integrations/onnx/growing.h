@@ -18,10 +18,13 @@
 /* An input of the model that holds the past and the output that holds what it becomes. */
 typedef struct {
     int input, output;
+    int columns; /* 1: {.., features, rows}; 0: {.., rows, features} */
 } dtp_pair_t;
 
 typedef enum { DTP_SPOILT, DTP_CLEAN, DTP_PLACES, DTP_PAST, DTP_KEYS, DTP_SCORES } dtp_judged_t;
 
+/* Dimensions of a past of keys and values in one tensor: {2, B, G, places, D}. */
+enum { DTP_STACKED_PAST = 5 };
 /* The order of dimensions of a past: {.., places, features}, or {.., features, places}. */
 typedef enum { DTP_NO_PAST, DTP_PAST_ROWS, DTP_PAST_COLUMNS } dtp_past_t;
 
@@ -33,10 +36,10 @@ typedef struct {
 
 /* An operator or a constant, in the order of the import. */
 typedef struct {
-    int kind; /* -1: a constant */
+    int kind; /* -1: a constant; -2: elements are taken */
     int first, nin, nout;
-    uint64_t hash;    /* of the attributes and the inputs' numbers, or of the elements */
-    const void *data; /* of a constant */
+    uint64_t hash;    /* of the attributes and the inputs' numbers, of the elements, or of their positions */
+    const void *data; /* of a constant; of elements that are taken: not NULL if they are the first ones */
 } dtp_grown_event_t;
 
 typedef struct dtp_growing {
@@ -79,6 +82,9 @@ dtp_judged_t dtp_growing_judged(const dtp_growing_t *g, dnnl_tp_value_t v);
 val_t *dtp_growing_kept(cv_t *cv, val_t *x);
 /* Whether an input is the past of a cache, in rows. */
 bool dtp_cv_is_past(const cv_t *cv, int input);
+/* Elements of known ones are taken at positions that these bytes tell, and that must not depend on the capacity; is_prefix:
+ * they are the first ones, as many as there are keys. */
+void dtp_growing_select(cv_t *cv, const void *where, size_t bytes, bool is_prefix);
 /* What a cache becomes by new rows {B, G, S, D}; nothing but attention can read it. */
 val_t *dtp_cv_grown(cv_t *cv, const val_t *past, val_t *rows);
 

@@ -2,6 +2,7 @@
 #include "onnx/move.h"
 #include "onnx/build.h"
 #include "onnx/fold.h"
+#include "onnx/growing.h"
 #include "onnx/sized.h"
 
 #include <string.h>
@@ -105,11 +106,24 @@ val_t *dtp_cv_transpose(cv_t *cv, val_t *x, const int64_t *perm) {
     return dtp_cv_op(cv, dnnl_tp_op_static_transpose, 1, &x, 1, &attr);
 }
 
+static val_t *take(cv_t *cv, val_t *x, int axis, val_t *ids) {
+    if (cv->status) return NULL;
+    if (dtp_fold_wants(x) && ids->data) return dtp_fold_take(cv, x, axis, ids);
+    val_t *in[] = {x, ids};
+    /* Rows of a table may take other operators in; of an open number of rows, positions may still be below 0. */
+    if (axis == 0 && x->info.ndims == 2 && x->info.data_type == dnnl_tp_f32 && ids->data &&
+        x->info.dims[0] != CV_RUNTIME)
+        return dtp_cv_op(cv, dnnl_tp_op_gather, 2, in, 0, NULL);
+    return dtp_cv_op_at(cv, dnnl_tp_op_take, 2, in, dnnl_tp_op_attr_axis, axis);
+}
+
 val_t *dtp_cv_part(cv_t *cv, val_t *x, int axis, int64_t begin, int64_t size) {
     if (cv->status) return NULL;
     const int64_t all = dtp_cv_dim(cv, x, axis), at = axis;
     if (cv->status) return NULL;
-    const int64_t rest = all - begin - size;
+    const int64_t rest = all - begin - size, where[] = {axis, begin, size};
+    const dtp_growing_t *state = dtp_growing(cv->im);
+    if (state && x->data) dtp_growing_select(cv, where, sizeof where, begin == 0 && size == state->total);
     if (begin == 0 && size == all) return x;
     /* Elements of lists stay known while shapes are inferred if they are taken, not split. */
     enum { LIST = 64 };
@@ -117,7 +131,7 @@ val_t *dtp_cv_part(cv_t *cv, val_t *x, int axis, int64_t begin, int64_t size) {
         void *p;
         val_t *ids = dtp_cv_room(cv, dnnl_tp_s64, 1, &size, &p);
         for (int64_t i = 0; ids && i < size; ++i) ((int64_t *)p)[i] = begin + i;
-        return ids ? dtp_cv_take(cv, x, axis, ids) : NULL;
+        return ids ? take(cv, x, axis, ids) : NULL;
     }
     enum { PARTS = 3 };
     int64_t sizes[PARTS];
@@ -134,14 +148,10 @@ val_t *dtp_cv_part(cv_t *cv, val_t *x, int axis, int64_t begin, int64_t size) {
 }
 
 val_t *dtp_cv_take(cv_t *cv, val_t *x, int axis, val_t *ids) {
-    if (cv->status) return NULL;
-    if (dtp_fold_wants(x) && ids->data) return dtp_fold_take(cv, x, axis, ids);
-    val_t *in[] = {x, ids};
-    /* Rows of a table may take other operators in; of an open number of rows, positions may still be below 0. */
-    if (axis == 0 && x->info.ndims == 2 && x->info.data_type == dnnl_tp_f32 && ids->data &&
-        x->info.dims[0] != CV_RUNTIME)
-        return dtp_cv_op(cv, dnnl_tp_op_gather, 2, in, 0, NULL);
-    return dtp_cv_op_at(cv, dnnl_tp_op_take, 2, in, dnnl_tp_op_attr_axis, axis);
+    if (!cv->status && dtp_growing(cv->im) && x->data && ids->data)
+        dtp_growing_select(cv, ids->data,
+                           (size_t)dtp_val_elems(ids) * dtp_onnx_type_size(ids->info.data_type), false);
+    return take(cv, x, axis, ids);
 }
 
 val_t *dtp_cv_concat(cv_t *cv, int axis, int n, val_t *const *x) {

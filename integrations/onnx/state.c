@@ -10,41 +10,6 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-/* The tensor of a pair. */
-typedef struct {
-    dnnl_tp_tensor_info_t info; /* with the number of rows; no type: there was no run yet */
-    int64_t outer;
-    size_t row; /* bytes */
-    char *data; /* outer * capacity rows */
-    char *rows; /* new ones, of a run in place */
-} kept_t;
-
-struct dnnl_tp_onnx_state {
-    session_t *session;
-    int npairs;
-    dtp_pair_t *pairs;
-    kept_t *kept;
-    int *pair_of; /* 1 + the pair, of inputs and then of outputs; 0: none */
-    int64_t batch, length, capacity, least_capacity;
-    size_t rows_bytes; /* room for new rows, of all pairs */
-    char *rows_room;
-    dtp_grown_t *grown; /* that the last run had; the state is a user */
-    /* Of a run. */
-    dtp_grown_input_t *inputs;
-    dnnl_tp_onnx_port_t *ports;
-    dnnl_tp_onnx_arg_t *args;
-    uint8_t *key;
-    size_t key_room;
-    int32_t *lengths;
-    void **in, **out;
-    dnnl_tp_onnx_room_fn_t *room;
-    void *room_ctx;
-    kept_t *made;
-    uint64_t runs, in_place;
-    bool by_joins;
-};
-typedef struct dnnl_tp_onnx_state state_t;
-
 /* ---- Pairs ----------------------------------------------------------------------------------------------- */
 
 static int port_named(size_t n, value_proto_t *const *ports, const char *name) {
@@ -75,7 +40,7 @@ static dnnl_tp_status_t find_pairs(state_t *st, const dnnl_tp_onnx_state_opts_t 
     for (int i = 0; i < o->npairs; ++i) {
         const char *past = o->pairs[i].past, *present = o->pairs[i].present;
         const dtp_pair_t pair = {past ? port_named(g->n_input, g->input, past) : -1,
-                                 present ? port_named(g->n_output, g->output, present) : -1};
+                                 present ? port_named(g->n_output, g->output, present) : -1, 0};
         if (pair.input < 0 || pair.output < 0)
             return dtp_onnx_fail(dnnl_tp_invalid_arguments,
                                  "pair %d: the model has no input '%s' or no output '%s'", i,
@@ -84,7 +49,7 @@ static dnnl_tp_status_t find_pairs(state_t *st, const dnnl_tp_onnx_state_opts_t 
     }
     for (size_t i = 0; !o->npairs && i < g->n_input; ++i) {
         const int output = present_of(g, g->input[i]->name);
-        if (output >= 0) st->pairs[st->npairs++] = (dtp_pair_t){(int)i, output};
+        if (output >= 0) st->pairs[st->npairs++] = (dtp_pair_t){(int)i, output, 0};
     }
     if (!st->npairs)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments,
@@ -96,25 +61,42 @@ static dnnl_tp_status_t find_pairs(state_t *st, const dnnl_tp_onnx_state_opts_t 
             return dtp_onnx_fail(dnnl_tp_invalid_arguments, "pair %d has an input or output of another one",
                                  i);
         *input = *output = 1 + i;
-        if (st->ports[st->pairs[i].input].info.ndims < 2)
-            return dtp_onnx_fail(dnnl_tp_invalid_arguments, "input '%s' has %d dimensions",
-                                 st->ports[st->pairs[i].input].name,
-                                 st->ports[st->pairs[i].input].info.ndims);
+        const dnnl_tp_onnx_port_t *port = &st->ports[st->pairs[i].input];
+        const int nd = port->info.ndims;
+        if (nd < 2)
+            return dtp_onnx_fail(dnnl_tp_invalid_arguments, "input '%s' has %d dimensions", port->name, nd);
+        /* In {.., features, rows} the rows alone are open. */
+        st->pairs[i].columns = port->info.dims[nd - 1] == DNNL_TP_RUNTIME_DIM_VAL &&
+                               port->info.dims[nd - 2] != DNNL_TP_RUNTIME_DIM_VAL;
+        st->kept[i].axis = st->pairs[i].columns ? nd - 1 : nd - 2;
+        st->kept[i].info.ndims = nd;
     }
     return dnnl_tp_success;
 }
 
 /* ---- Tensors --------------------------------------------------------------------------------------------- */
 
-static int row_axis(const dnnl_tp_tensor_info_t *t) { return t->ndims - 2; }
-
-/* The numbers of a tensor with this shape, whatever its rows. */
-static void measure(kept_t *k, const dnnl_tp_tensor_info_t *info) {
-    const int axis = row_axis(info);
+/* The numbers of a tensor with this shape, whatever its rows, of which `axis` is the dimension. */
+static void measure(kept_t *k, const dnnl_tp_tensor_info_t *info, int axis) {
+    const int columns = 2 * info->ndims - 3 - axis;
     k->info = *info;
+    k->axis = axis;
     k->outer = 1;
-    for (int d = 0; d < axis; ++d) k->outer *= info->dims[d];
-    k->row = (size_t)info->dims[axis + 1] * dtp_onnx_type_size(info->data_type);
+    for (int d = 0; d < info->ndims - 2; ++d) k->outer *= info->dims[d];
+    k->row = (size_t)info->dims[columns] * dtp_onnx_type_size(info->data_type);
+}
+
+/* The order of the model, {.., features, rows}, for the order here, or the reverse: a copy. */
+static char *turned(const kept_t *k, int64_t rows, bool to_model) {
+    const size_t size = dtp_onnx_type_size(k->info.data_type), cols = k->row / size, n = (size_t)rows;
+    const size_t down = to_model ? n : cols, across = to_model ? cols : n;
+    char *to = dtp_session_alloc((size_t)k->outer * n * k->row + 1);
+    for (size_t o = 0; to && o < (size_t)k->outer; ++o)
+        for (size_t i = 0; i < across; ++i)
+            for (size_t j = 0; j < down; ++j)
+                memcpy(to + ((o * cols * n) + i * down + j) * size,
+                       k->data + ((o * cols * n) + j * across + i) * size, size);
+    return to;
 }
 
 /* Room for another number of rows; those that are there stay. */
@@ -154,7 +136,7 @@ static dnnl_tp_status_t begin(state_t *st) {
             batch = st->args[i].info->dims[0];
     for (int i = 0; i < st->npairs; ++i) {
         dnnl_tp_tensor_info_t info = st->ports[st->pairs[i].input].info;
-        const int axis = row_axis(&info);
+        const int axis = st->kept[i].axis;
         for (int d = 0; d < info.ndims; ++d) {
             if (d == axis) info.dims[d] = 0;
             if (info.dims[d] == DNNL_TP_RUNTIME_DIM_VAL && d <= 1) info.dims[d] = batch;
@@ -162,7 +144,7 @@ static dnnl_tp_status_t begin(state_t *st) {
                 return dtp_onnx_fail(dnnl_tp_unimplemented, "dimension %d of input '%s' is not known", d,
                                      st->ports[st->pairs[i].input].name);
         }
-        measure(&st->kept[i], &info);
+        measure(&st->kept[i], &info, axis);
     }
     if (batch != st->batch || !st->lengths) {
         int32_t *lengths = dtp_session_alloc((size_t)(batch + 1) * sizeof *lengths);
@@ -179,18 +161,19 @@ static void *room_for(void *ctx, int index, const dnnl_tp_tensor_info_t *info) {
     const int pair = st->pair_of[st->session->nin + index] - 1;
     if (pair < 0) return st->room(st->room_ctx, index, info);
     kept_t *k = &st->made[pair];
-    measure(k, info);
-    k->data = dtp_session_alloc((size_t)(k->outer * info->dims[row_axis(info)]) * k->row + 1);
+    if (info->ndims == st->kept[pair].info.ndims) measure(k, info, st->kept[pair].axis);
+    else k->info = *info; /* which is refused behind the run */
+    k->data = dtp_session_alloc((size_t)dtp_onnx_elems(info) * dtp_onnx_type_size(info->data_type) + 1);
     return k->data;
 }
 
 static dnnl_tp_status_t check_made(const state_t *st) {
-    const int64_t rows = st->made[0].info.dims[row_axis(&st->made[0].info)];
+    const int64_t rows = st->made[0].info.dims[st->kept[0].axis];
     for (int i = 0; i < st->npairs; ++i) {
         const kept_t *a = &st->made[i], *b = &st->kept[i];
         bool fits = a->info.ndims == b->info.ndims && a->info.data_type == b->info.data_type;
         for (int d = 0; fits && d < a->info.ndims; ++d)
-            fits = a->info.dims[d] == (d == row_axis(&a->info) ? rows : b->info.dims[d]);
+            fits = a->info.dims[d] == (d == b->axis ? rows : b->info.dims[d]);
         if (!fits)
             return dtp_onnx_fail(dnnl_tp_invalid_shape, "output '%s' has another shape than the past had",
                                  st->session->model->proto->graph->output[st->pairs[i].output]->name);
@@ -200,15 +183,29 @@ static dnnl_tp_status_t check_made(const state_t *st) {
 
 static dnnl_tp_status_t run_by_joins(state_t *st, const dnnl_tp_run_opts_t *opts) {
     static char nothing[1];
+    dnnl_tp_status_t status = dnnl_tp_success;
     for (int i = 0; i < st->npairs; ++i) {
         kept_t *k = &st->kept[i];
         st->made[i] = (kept_t){.data = NULL};
-        k->info.dims[row_axis(&k->info)] = st->length;
-        st->args[st->pairs[i].input] = (dnnl_tp_onnx_arg_t){&k->info, k->data ? k->data : nothing};
+        k->info.dims[k->axis] = st->length;
+        k->columns = st->pairs[i].columns && st->length ? turned(k, st->length, true) : NULL;
+        if (st->pairs[i].columns && st->length && !k->columns) status = dnnl_tp_out_of_memory;
+        const char *data = k->columns ? k->columns : k->data;
+        st->args[st->pairs[i].input] = (dnnl_tp_onnx_arg_t){&k->info, data ? data : nothing};
     }
-    dnnl_tp_status_t status =
-        dnnl_tp_onnx_session_run(st->session, st->session->nin, st->args, room_for, st, opts);
+    if (!status)
+        status = dnnl_tp_onnx_session_run(st->session, st->session->nin, st->args, room_for, st, opts);
     if (!status) status = check_made(st);
+    for (int i = 0; i < st->npairs; ++i) {
+        kept_t *made = &st->made[i];
+        dtp_session_free(st->kept[i].columns);
+        st->kept[i].columns = NULL;
+        if (status || !st->pairs[i].columns) continue;
+        char *rows = turned(made, made->info.dims[made->axis], false);
+        if (!rows) status = dnnl_tp_out_of_memory;
+        dtp_session_free(rows ? made->data : NULL);
+        if (rows) made->data = rows;
+    }
     for (int i = 0; i < st->npairs; ++i) {
         kept_t *k = &st->kept[i];
         if (status) {
@@ -219,96 +216,11 @@ static dnnl_tp_status_t run_by_joins(state_t *st, const dnnl_tp_run_opts_t *opts
         k->data = st->made[i].data;
         k->info = st->made[i].info;
     }
-    if (!status) st->length = st->capacity = st->kept[0].info.dims[row_axis(&st->kept[0].info)];
+    if (!status) st->length = st->capacity = st->kept[0].info.dims[st->kept[0].axis];
     return status;
 }
 
 /* ---- Runs in place ------------------------------------------------------------------------------------------ */
-
-static bool is_all(const dnnl_tp_onnx_arg_t *arg, int64_t value) {
-    const int64_t n = dtp_onnx_elems(arg->info);
-    int64_t wrong = 0;
-    switch (arg->info->data_type) {
-    case dnnl_tp_s64:
-        for (int64_t i = 0; i < n; ++i) wrong |= ((const int64_t *)arg->data)[i] ^ value;
-        break;
-    case dnnl_tp_s32:
-        for (int64_t i = 0; i < n; ++i) wrong |= ((const int32_t *)arg->data)[i] ^ value;
-        break;
-    case dnnl_tp_boolean:
-        for (int64_t i = 0; i < n; ++i) wrong |= ((const uint8_t *)arg->data)[i] ^ value;
-        break;
-    case dnnl_tp_f32:
-        for (int64_t i = 0; i < n; ++i) wrong |= ((const float *)arg->data)[i] != (float)value;
-        break;
-    default: return false;
-    }
-    return n > 0 && !wrong;
-}
-
-/* Whether all readers of an input take it for the number of keys. */
-static bool is_total(const graph_proto_t *g, const char *name) {
-    enum { TOTAL = 6 };
-    bool found = false;
-    for (size_t i = 0; i < g->n_node; ++i)
-        for (size_t k = 0; k < g->node[i]->n_input; ++k) {
-            if (strcmp(g->node[i]->input[k], name)) continue;
-            if (k != TOTAL || strcmp(g->node[i]->op_type, "GroupQueryAttention")) return false;
-            found = true;
-        }
-    return found;
-}
-
-/* The number of new rows: the second dimension of ids or embeddings; masks, which also have the past, are longer. */
-static int64_t new_rows(const state_t *st) {
-    int64_t rows = 0;
-    for (int i = 0; i < st->session->nin; ++i) {
-        const dnnl_tp_tensor_info_t *t = st->pair_of[i] ? NULL : st->args[i].info;
-        if (t && (t->ndims == 2 || t->ndims == 3) && (!rows || t->dims[1] < rows)) rows = t->dims[1];
-    }
-    return rows;
-}
-
-/* What each input is in a run in place; false: it cannot be one. */
-static bool find_roles(state_t *st, int64_t rows) {
-    const session_t *s = st->session;
-    const int64_t total = st->length + rows;
-    for (int i = 0; i < s->nin; ++i) {
-        dtp_grown_input_t *x = &st->inputs[i];
-        const dnnl_tp_onnx_arg_t *arg = &st->args[i];
-        const dnnl_tp_onnx_port_t *port = &st->ports[i];
-        memset(x, 0, sizeof *x);
-        if (st->pair_of[i]) {
-            x->info = st->kept[st->pair_of[i] - 1].info;
-            x->role = DTP_ROLE_PAST;
-            if (x->info.ndims != 4 || x->info.data_type != dnnl_tp_f32 || x->info.dims[0] != st->batch)
-                return false;
-            continue;
-        }
-        if (!arg->info) continue;
-        if (arg->info->data_type != port->info.data_type ||
-            (port->info.ndims >= 0 && port->info.ndims != arg->info->ndims))
-            return false; /* it is refused elsewhere */
-        x->info = *arg->info;
-        x->role = DTP_ROLE_PLAIN;
-        for (int d = 1; d < x->info.ndims; ++d)
-            if ((port->info.ndims < 0 || port->info.dims[d] == DNNL_TP_RUNTIME_DIM_VAL) &&
-                x->info.dims[d] == total)
-                x->totals |= 1u << d;
-        if (x->totals) {
-            if (!is_all(arg, 1)) return false;
-            x->role = DTP_ROLE_ONES;
-        } else if (port->flags & (DNNL_TP_ONNX_DETERMINES_SHAPES | DNNL_TP_ONNX_DECIDES_BRANCHES)) {
-            x->role = DTP_ROLE_VALUE;
-            x->data = arg->data;
-            if (dtp_onnx_elems(arg->info) == 1 && is_total(s->model->proto->graph, port->name)) {
-                if (!is_all(arg, total)) return false;
-                x->role = DTP_ROLE_TOTAL;
-            }
-        }
-    }
-    return true;
-}
 
 static dnnl_tp_status_t put(state_t *st, size_t *at, const void *bytes, size_t n) {
     if (*at + n > st->key_room) {
@@ -334,7 +246,7 @@ static dnnl_tp_status_t make_key(state_t *st, int64_t capacity, int64_t rows, si
         const dtp_grown_input_t *x = &st->inputs[i];
         DTP_ONNX_TRY(put(st, bytes, &x->role, sizeof x->role));
         for (int d = 0; d < x->info.ndims; ++d) {
-            const bool is_open = x->totals >> d & 1 || (x->role == DTP_ROLE_PAST && d == row_axis(&x->info));
+            const bool is_open = x->totals >> d & 1 || (x->role == DTP_ROLE_PAST && d == x->axis);
             const int64_t size = is_open ? -1 : x->info.dims[d];
             DTP_ONNX_TRY(put(st, bytes, &size, sizeof size));
         }
@@ -412,9 +324,9 @@ static dnnl_tp_status_t run_in_place(state_t *st, int64_t rows, const dnnl_tp_ru
 
 /* Sets *done if the run was in place. */
 static dnnl_tp_status_t try_in_place(state_t *st, const dnnl_tp_run_opts_t *opts, bool *done) {
-    const int64_t rows = new_rows(st), most = INT32_MAX;
+    const int64_t rows = dtp_state_rows(st), most = INT32_MAX;
     *done = false;
-    if (st->by_joins || !st->length || rows < 1 || st->length + rows > most || !find_roles(st, rows))
+    if (st->by_joins || !st->length || rows < 1 || st->length + rows > most || !dtp_state_roles(st, rows))
         return dnnl_tp_success;
     int64_t capacity = st->least_capacity;
     while (capacity < st->length + rows || capacity < st->capacity) capacity *= 2;
@@ -538,19 +450,21 @@ dnnl_tp_status_t dnnl_tp_onnx_state_reorder(dnnl_tp_onnx_state_t state, int n, c
             return dtp_onnx_fail(dnnl_tp_invalid_arguments, "there is no sequence %lld in a batch of %lld",
                                  (long long)sequences[i], (long long)state->batch);
     for (int i = 0; i < state->npairs; ++i)
-        if (state->kept[i].info.dims[0] != state->batch)
-            return dtp_onnx_fail(dnnl_tp_unimplemented, "the batch is not the first dimension of input '%s'",
+        if (state->kept[i].info.dims[dtp_past_batch(&state->kept[i].info)] != state->batch)
+            return dtp_onnx_fail(dnnl_tp_unimplemented, "the batch is no dimension of input '%s'",
                                  state->ports[state->pairs[i].input].name);
     int32_t *lengths = dtp_session_alloc((size_t)(n + 1) * sizeof *lengths);
     int k = 0;
     dnnl_tp_status_t status = lengths ? dnnl_tp_success : dnnl_tp_out_of_memory;
     for (; k < state->npairs && !status; ++k) {
         const kept_t *x = &state->kept[k];
-        const size_t each = (size_t)(x->outer / state->batch * state->capacity) * x->row;
-        char *to = state->made[k].data = dtp_session_alloc((size_t)n * each + 1);
+        const size_t halves = dtp_past_batch(&x->info) ? (size_t)x->info.dims[0] : 1, all = (size_t)n;
+        const size_t each = (size_t)(x->outer / state->batch * state->capacity) / halves * x->row;
+        char *to = state->made[k].data = dtp_session_alloc(halves * all * each + 1);
         if (!to) status = dnnl_tp_out_of_memory;
-        for (int i = 0; to && each && i < n; ++i)
-            memcpy(to + (size_t)i * each, x->data + (size_t)sequences[i] * each, each);
+        for (size_t i = 0; to && each && i < halves * all; ++i)
+            memcpy(to + i * each,
+                   x->data + (i / all * (size_t)state->batch + (size_t)sequences[i % all]) * each, each);
     }
     if (status) {
         while (k-- > 0) dtp_session_free(state->made[k].data);
@@ -562,7 +476,7 @@ dnnl_tp_status_t dnnl_tp_onnx_state_reorder(dnnl_tp_onnx_state_t state, int n, c
         dtp_session_free(x->data);
         x->data = state->made[k].data;
         x->outer = x->outer / state->batch * n;
-        x->info.dims[0] = n;
+        x->info.dims[dtp_past_batch(&x->info)] = n;
     }
     dtp_session_free(state->lengths);
     state->lengths = lengths;

@@ -23,6 +23,7 @@ typedef enum {
 typedef struct {
     uint8_t role; /* dtp_role_t */
     dnnl_tp_tensor_info_t info;
+    int axis; /* of a PAST: that of the rows */
     /* Dimensions, as bits, that are the number of keys. */
     unsigned totals;
     const void *data; /* of a VALUE */
@@ -54,6 +55,56 @@ typedef struct {
     uint8_t *key;
     size_t key_bytes;
 } dtp_grown_request_t;
+
+/* The tensor of a pair. */
+typedef struct {
+    dnnl_tp_tensor_info_t info; /* of the model, with the number of rows; no type: there was no run yet */
+    int axis;                   /* of the rows */
+    int64_t outer;
+    size_t row;    /* bytes */
+    char *data;    /* outer * capacity rows, also where the model has columns */
+    char *columns; /* the same for the model, during a run that takes the past */
+    char *rows;    /* new ones, of a run in place */
+} kept_t;
+
+struct dnnl_tp_onnx_state {
+    session_t *session;
+    int npairs;
+    dtp_pair_t *pairs;
+    kept_t *kept;
+    int *pair_of; /* 1 + the pair, of inputs and then of outputs; 0: none */
+    int64_t batch, length, capacity, least_capacity;
+    size_t rows_bytes; /* room for new rows, of all pairs */
+    char *rows_room;
+    dtp_grown_t *grown; /* that the last run had; the state is a user */
+    /* Of a run. */
+    dtp_grown_input_t *inputs;
+    dnnl_tp_onnx_port_t *ports;
+    dnnl_tp_onnx_arg_t *args;
+    uint8_t *key;
+    size_t key_room;
+    int32_t *lengths;
+    void **in, **out;
+    dnnl_tp_onnx_room_fn_t *room;
+    void *room_ctx;
+    kept_t *made;
+    uint64_t runs, in_place;
+    bool by_joins;
+};
+typedef struct dnnl_tp_onnx_state state_t;
+
+/* ---- roles.c ---------------------------------------------------------------------------------------------- */
+
+/* The dimension of the batch in a past. */
+static inline int dtp_past_batch(const dnnl_tp_tensor_info_t *past) {
+    return past->ndims == DTP_STACKED_PAST;
+}
+/* The number of new rows that the inputs of a run have. */
+int64_t dtp_state_rows(const state_t *st);
+/* What each input is in a run in place; false: it cannot be one. */
+bool dtp_state_roles(state_t *st, int64_t rows);
+
+/* ---- grown.c ---------------------------------------------------------------------------------------------- */
 
 /* Finds or makes it; (*grown)->exe is NULL if the model has to run without. The caller is a user. */
 dnnl_tp_status_t dtp_grown_get(session_t *s, const dtp_grown_request_t *r, dtp_grown_t **grown);

@@ -1,99 +1,15 @@
 """States against ONNX Runtime: logits of every step, prompts in pieces, batches, masks with zeros, rows that are forgotten,
 sequences in another order, runs that fail.
   states.py LIBRARY_OF_THE_IMPORTER EXPORT WORK_FOLDER"""
-import ctypes as c
 import os
 import subprocess
 import sys
 
-try:
-    import numpy as np
-    import onnx
-    import onnxruntime as ort
-    from onnx import helper, numpy_helper
-except ImportError as missing:
-    print(f"SKIPPED: {missing}; scripts/get_peers brings it")
-    sys.exit(0)
+from native import State, compilations, explained, near, np, onnx, session_of
+from onnx import helper, numpy_helper
 
-lib, export, work = c.CDLL(sys.argv[1]), sys.argv[2], sys.argv[3]
-TYPES = {3: np.float32, 4: np.int32, 16: np.int64}
+export, work = sys.argv[2], sys.argv[3]
 os.makedirs(work, exist_ok=True)
-
-
-class Tensor(c.Structure):
-    _fields_ = [("ndims", c.c_int), ("dims", c.c_int64 * 12), ("type", c.c_int)]
-
-
-class Arg(c.Structure):
-    _fields_ = [("info", c.POINTER(Tensor)), ("data", c.c_void_p)]
-
-
-class Opts(c.Structure):
-    _fields_ = [("size", c.c_size_t), ("capacity", c.c_int64), ("npairs", c.c_int), ("pairs", c.c_void_p),
-                ("by_joins", c.c_int)]
-
-
-class Info(c.Structure):
-    _fields_ = [("size", c.c_size_t), ("length", c.c_int64), ("capacity", c.c_int64), ("batch", c.c_int64),
-                ("bytes", c.c_size_t), ("runs", c.c_uint64), ("in_place", c.c_uint64)]
-
-
-class Stats(c.Structure):
-    _fields_ = [("size", c.c_size_t), ("graphs", c.c_uint64), ("compilations", c.c_uint64), ("evictions", c.c_uint64),
-                ("calls", c.c_int), ("imports", c.c_uint64), ("failed_guards", c.c_uint64)]
-
-
-Room = c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_int, c.POINTER(Tensor))
-lib.dnnl_tp_last_error.restype = c.c_char_p
-
-
-def check(status, what):
-    assert status == 0, f"{what}: {status}, {lib.dnnl_tp_last_error().decode()}"
-
-
-class State:
-    def __init__(self, session, names, capacity=0):
-        self.h, self.names = c.c_void_p(), names
-        check(lib.dnnl_tp_onnx_state_create(c.byref(self.h), session, c.byref(Opts(c.sizeof(Opts), capacity))), "state")
-
-    def run(self, fails=False, **feeds):
-        feeds = {name: a for name, a in feeds.items() if name in self.names}
-        infos, args = (Tensor * len(self.names))(), (Arg * len(self.names))()
-        for i, name in enumerate(self.names):
-            if name not in feeds:
-                continue
-            a = feeds[name] = np.asarray(feeds[name], order="C")
-            infos[i].ndims, infos[i].type = a.ndim, next(n for n, t in TYPES.items() if t == a.dtype)
-            infos[i].dims[: a.ndim] = a.shape
-            args[i].info, args[i].data = c.pointer(infos[i]), a.ctypes.data
-        out = {}
-
-        def room(_, index, info):
-            t = info.contents
-            out[index] = np.empty(tuple(t.dims[: t.ndims]), TYPES[t.type])
-            return out[index].ctypes.data
-
-        status = lib.dnnl_tp_onnx_state_run(self.h, len(args), args, Room(room), None, None)
-        if fails:
-            assert status != 0
-            return None
-        check(status, "run")
-        assert list(out) == [0], "an output of a pair was asked for"
-        return out[0]
-
-    def info(self):
-        i = Info(c.sizeof(Info))
-        check(lib.dnnl_tp_onnx_state_query(self.h, c.byref(i)), "query")
-        return i
-
-    def truncate(self, n):
-        return lib.dnnl_tp_onnx_state_truncate(self.h, c.c_int64(n))
-
-    def reorder(self, *rows):
-        return lib.dnnl_tp_onnx_state_reorder(self.h, len(rows), (c.c_int64 * len(rows))(*rows))
-
-    def close(self):
-        check(lib.dnnl_tp_onnx_state_destroy(self.h), "destroy")
 
 
 def opened(name, *options, change=None):
@@ -104,39 +20,28 @@ def opened(name, *options, change=None):
         model = onnx.load(path)
         change(model.graph)
         onnx.save(model, path)
-    model, engine, session = c.c_void_p(), c.c_void_p(), c.c_void_p()
-    check(lib.dnnl_tp_onnx_open(c.byref(model), path.encode(), None), "open")
-    check(lib.dnnl_tp_engine_create(c.byref(engine), 1, c.c_size_t(0)), "engine")
-    check(lib.dnnl_tp_onnx_session_create(c.byref(session), model, engine, None), "session")
-    options = ort.SessionOptions()
-    options.log_severity_level, options.intra_op_num_threads = 3, 1
-    return session, ort.InferenceSession(path, options)
+    return session_of(path)
 
 
-def compilations(session):
-    s = Stats(c.sizeof(Stats))
-    check(lib.dnnl_tp_onnx_session_query(session, c.byref(s)), "query")
-    return s.compilations
+def no_past(peer, batch):
+    sizes = {"batch": batch, "past_sequence_length": 0}
+    return {i.name: np.zeros([sizes.get(d, d) for d in i.shape], np.float32) for i in peer.get_inputs() if "past" in i.name}
 
 
 def whole(peer, ids):
     """Logits of all rows of all tokens at once."""
-    feeds = {i.name: np.zeros((len(ids), i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
-    feeds["input_ids"] = ids
+    feeds = {"input_ids": ids, **no_past(peer, len(ids))}
     if any(i.name == "attention_mask" for i in peer.get_inputs()):
         feeds["attention_mask"] = np.ones(ids.shape, np.int64)
     return peer.run(["logits"], feeds)[0]
-
-
-def near(got, want, what):
-    assert got.shape == want.shape, f"{what}: {got.shape}, not {want.shape}"
-    assert np.abs(got - want).max() <= 2e-4 * (1 + np.abs(want).max()), f"{what}: differs by {np.abs(got - want).max()}"
 
 
 rng = np.random.default_rng(5)
 ones = lambda *shape: np.ones(shape, np.int64)
 for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"], True),
                                 ("attention", ["--style", "gpt2", "--attention"], True),
+                                ("columns", ["--style", "gpt2", "--cache", "columns", "--causal", "floats", "--groups", "2"], True),
+                                ("stacked", ["--style", "gpt2", "--cache", "stacked"], True),
                                 ("gpt2", ["--style", "gpt2", "--mask"], True)):
     session, peer = opened("states_" + name, *options)
     names = [i.name for i in peer.get_inputs()]
@@ -172,6 +77,8 @@ for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"],
             near(state.run(input_ids=ids[:1, :9], attention_mask=ones(1, 9)), want[:1, :9], "anew")
             near(state.run(input_ids=ids[:1, 9:10], attention_mask=ones(1, 10)), want[:1, 9:10], "anew, a row")
             state.close()
+    lines = explained(session)
+    assert lines and all(line.endswith("the past stays in its place") for line in lines), lines
     # Room for more keys than an import looks into (fold.c).
     state = State(session, names, capacity=5000)
     for k in range(3):
@@ -180,7 +87,7 @@ for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"],
     state.close()
     if name == "llama":  # a mask with a zero: the last key of a sequence is hidden, so this run is not in place
         state, mask = State(session, names), ones(2, 9)
-        past = {i.name: np.zeros((2, i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
+        past = no_past(peer, 2)
         first = peer.run(None, {"input_ids": ids[:2, :8], "attention_mask": mask[:, :8], **past})
         made = dict(zip((o.name for o in peer.get_outputs()), first))
         past = {n: made[n.replace("past_key_values", "present")] for n in past}
@@ -193,7 +100,7 @@ for name, options, in_place in (("llama", ["--style", "llama", "--groups", "2"],
     if name == "gpt2":  # padding on the left, hidden by the mask: what is not all ones goes by joins
         state, mask = State(session, names), ones(2, 12)
         mask[0, :3] = 0
-        feeds = {i.name: np.zeros((2, i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
+        feeds = no_past(peer, 2)
         want = peer.run(["logits"], {"input_ids": ids[:2, :12], "attention_mask": mask, **feeds})[0]
         state.run(input_ids=ids[:2, :8], attention_mask=mask[:, :8])
         for k in range(8, 12):
@@ -234,7 +141,7 @@ for leak, change in leaks.items():
     session, peer = opened("states_leak_" + leak, "--style", "llama", change=change)
     ids, names = rng.integers(0, 50, (1, 30)), [i.name for i in peer.get_inputs()]
     for pieces, capacity in ([4] + [1] * 26, 0), ([1] * 5, 1), ([1] * 5, 3):
-        past = {i.name: np.zeros((1, i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
+        past = no_past(peer, 1)
         state, at = State(session, names, capacity), 0
         for n in pieces:
             y = state.run(input_ids=ids[:, at:at + n], attention_mask=ones(1, at + n))
@@ -245,6 +152,7 @@ for leak, change in leaks.items():
             near(y, want["logits"], f"a model that reads the {leak} of its past, row {at}")
         # Below its limit the number changes nothing.
         assert state.info().in_place == 0 or (leak == "limit" and capacity), f"a model that reads the {leak} of its past is in place"
+        assert any("because" in line for line in explained(session)) or leak == "limit", f"{leak}: {explained(session)}"
         state.close()
 
 
@@ -260,7 +168,7 @@ def takes_total(g):
 
 session, peer = opened("states_total", "--style", "llama", change=takes_total)
 ids, names, at = rng.integers(0, 50, (1, 80)), [i.name for i in peer.get_inputs()], 0
-past = {i.name: np.zeros((1, i.shape[1], 0, i.shape[3]), np.float32) for i in peer.get_inputs() if "past" in i.name}
+past = no_past(peer, 1)
 want = peer.run(["logits"], {"input_ids": ids, "attention_mask": ones(1, 80), "total": np.array(80, np.int32), **past})[0]
 state = State(session, names)
 for n in [5] + [1] * 75:

@@ -56,6 +56,8 @@ models = {
     "gpt2_floats": (["--style", "gpt2", "--causal", "floats", "--scale", "mul", "--heads", "4", "--groups", "2", "--seed", "5"], TOKENS - 1),
     "gpt2_range": (["--style", "gpt2", "--causal", "range", "--scale", "both", "--mask", "--seed", "6"], TOKENS - 1),
     "gpt2_triangle": (["--style", "gpt2", "--causal", "triangle", "--scale", "queries", "--seed", "7"], TOKENS - 1),
+    "gpt2_columns": (["--style", "gpt2", "--cache", "columns", "--causal", "triangle", "--seed", "9"], TOKENS - 1),
+    "gpt2_stacked": (["--style", "gpt2", "--cache", "stacked", "--causal", "product", "--seed", "10"], TOKENS - 1),
     "gpt2_product": (["--style", "gpt2", "--causal", "product", "--seed", "8"], TOKENS - 1),
 }
 for name, (options, in_place) in models.items():

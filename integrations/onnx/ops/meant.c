@@ -254,20 +254,18 @@ static bool expand(cv_t *cv) {
     return give(cv, &m, (int)n, dims);
 }
 
-/* {B, G, repeats, T, D} as {B, G repeats, T, D} */
+/* {B, G, repeats, T, D} as {B, G repeats, T, D}; D may stand before T. */
 static bool reshape(cv_t *cv) {
-    enum { FROM = 5 };
-    static const uint8_t repeated[] = {DTP_OF_BATCH, DTP_OF_GROUPS, DTP_OF_REPEATS, DTP_OF_PLACES,
-                                       DTP_OF_FEATURES},
-                         alone[] = {DTP_OF_BATCH, DTP_OF_GROUPS, DTP_OF_ONE, DTP_OF_PLACES, DTP_OF_FEATURES};
+    enum { REPEATS = 2, FROM = 5 };
     dtp_meant_t m;
     int64_t n;
     if (cv->row->convert != dtp_onnx_reshape || !cache_of(cv->in[0], &m)) return false;
     const val_t *x = cv->in[0];
     const int64_t *old = x->info.dims, *shape = dtp_cv_ints(cv, 1, &n);
-    const int64_t dims[RANK] = {old[0], old[1] * old[2], old[3], old[4]};
+    const int64_t dims[RANK] = {old[0], old[1] * old[REPEATS], old[3], old[4]};
     if (cv->status || n != RANK || x->info.ndims != FROM || dtp_cv_int(cv, "allowzero", 0) != 0 ||
-        (!has_dims(&m, FROM, repeated) && !has_dims(&m, FROM, alone)))
+        m.dim[0] != DTP_OF_BATCH || m.dim[1] != DTP_OF_GROUPS ||
+        (m.dim[REPEATS] != DTP_OF_REPEATS && m.dim[REPEATS] != DTP_OF_ONE))
         return cv->status;
     bool open = false;
     for (int d = 0; d < RANK; ++d) {
@@ -276,7 +274,7 @@ static bool reshape(cv_t *cv) {
         open |= shape[d] == -1;
         if (!fits) return false;
     }
-    memcpy(m.dim, in_rows, RANK);
+    memmove(m.dim + REPEATS, m.dim + REPEATS + 1, 2);
     return give(cv, &m, RANK, dims);
 }
 
