@@ -21,6 +21,13 @@ double dtp_fold_number(const val_t *x, int64_t i) {
     }
 }
 
+bool dtp_fold_is(const val_t *x, double number) {
+    const int64_t n = x->data && !x->stored ? dtp_val_elems(x) : -1;
+    int64_t i = 0;
+    while (i < n && dtp_fold_number(x, i) == number) ++i;
+    return n >= 0 && i == n;
+}
+
 static int64_t integer(const val_t *x, int64_t i) {
     if (x->info.data_type == dnnl_tp_s64) return ((const int64_t *)x->data)[i];
     const double v = dtp_fold_number(x, i); /* of a file: maybe of a type that no integers have */

@@ -15,5 +15,7 @@ void dtp_fold_end(import_t *im);
 val_t *dtp_fold_binary(cv_t *cv, int kind, const val_t *x, const val_t *y);
 double dtp_fold_number(const val_t *x, int64_t i);
 bool dtp_fold_wants(const val_t *x);
+/* Whether all elements are known to be this number. */
+bool dtp_fold_is(const val_t *x, double number);
 
 #endif

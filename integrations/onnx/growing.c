@@ -1,6 +1,7 @@
 /* Imports for states, see growing.h: notes of what an import adds to the graph, and what is judged by them. */
 #include "onnx/growing.h"
 #include "onnx/build.h"
+#include "onnx/move.h"
 #include "onnx/part.h"
 
 #include <string.h>
@@ -287,6 +288,11 @@ val_t *dtp_growing_kept(cv_t *cv, val_t *x) {
     return x;
 }
 
+val_t *dtp_growing_half(cv_t *cv, val_t *past, int half) {
+    val_t *x = dtp_growing_kept(cv, dtp_cv_part(cv, past, 0, half, 1));
+    return x ? dtp_growing_kept(cv, dtp_cv_reshape(cv, x, DTP_STACKED_PAST - 1, past->info.dims + 1)) : NULL;
+}
+
 void dtp_growing_select(cv_t *cv, const void *where, size_t bytes, bool is_prefix) {
     dtp_growing_t *g = dtp_growing(cv->im);
     if (!g || cv->status) return;
@@ -301,7 +307,8 @@ void dtp_growing_select(cv_t *cv, const void *where, size_t bytes, bool is_prefi
 }
 
 bool dtp_cv_is_past(const cv_t *cv, int input) {
-    return dtp_growing(cv->im) && input < cv->nin && cv->in[input] && cv->in[input]->is_past == DTP_PAST_ROWS;
+    const val_t *x = dtp_growing(cv->im) && input < cv->nin ? cv->in[input] : NULL;
+    return x && x->is_past == DTP_PAST_ROWS && x->info.ndims == DTP_STACKED_PAST - 1;
 }
 
 val_t *dtp_cv_grown(cv_t *cv, const val_t *past, val_t *rows) {
@@ -309,7 +316,8 @@ val_t *dtp_cv_grown(cv_t *cv, const val_t *past, val_t *rows) {
     if (!x) return NULL;
     x->v = -1;
     x->info = past->info;
-    x->info.dims[2] += rows->info.dims[2];
+    const int axis = past->info.ndims - 2;
+    x->info.dims[axis] += rows->info.dims[axis];
     x->rows = rows;
     return x;
 }

@@ -80,12 +80,14 @@ dtp_judged_t dtp_growing_judged(const dtp_growing_t *g, dnnl_tp_value_t v);
 
 /* x has the elements of a past in their order, or a part of them one after the other. */
 val_t *dtp_growing_kept(cv_t *cv, val_t *x);
-/* Whether an input is the past of a cache, in rows. */
+/* Keys (0) or values (1) of a past {2, B, G, places, D}. */
+val_t *dtp_growing_half(cv_t *cv, val_t *past, int half);
+/* Whether an input is the past of a cache, {B, G, places, D}. */
 bool dtp_cv_is_past(const cv_t *cv, int input);
 /* Elements of known ones are taken at positions that these bytes tell, and that must not depend on the capacity; is_prefix:
  * they are the first ones, as many as there are keys. */
 void dtp_growing_select(cv_t *cv, const void *where, size_t bytes, bool is_prefix);
-/* What a cache becomes by new rows {B, G, S, D}; nothing but attention can read it. */
+/* What a cache becomes by new rows {B, G, S, D}, or {2, B, G, S, D} of both halves; nothing but attention can read it. */
 val_t *dtp_cv_grown(cv_t *cv, const val_t *past, val_t *rows);
 
 #endif

@@ -152,6 +152,30 @@ def mask(g, s, env):
     return s
 
 
+def operator(g, i, x, env):
+    """com.microsoft's MultiHeadAttention and Attention."""
+    heads, d, rng = env["heads"], env["d"], g.rng
+    causal, ms = g.one(0, 1, 1), {"domain": "com.microsoft", "num_heads": heads}
+    if rng.random() < .3:
+        ms["scale"] = float(rng.uniform(.1, 1))
+    mask = env["ids"] if env["ids"] and rng.random() < .8 else ""
+    if rng.random() < .3:
+        ms["mask_filter_value"] = MINIMUM
+    name = f"attention.{i}"
+    if env["cache"] == "stacked":
+        w = g.const(rng.standard_normal((env["hidden"], 3 * heads * d)) / np.sqrt(env["hidden"]) * 2)
+        g.nodes.append(helper.make_node("Attention", [x, w, g.const(rng.standard_normal(3 * heads * d) / 3), mask, f"past.{i}"],
+                                        [name, f"present.{i}"], name=name, unidirectional=causal, **ms))
+    else:
+        q, k, v = (g.op("MatMul", x, g.const(rng.standard_normal((env["hidden"], heads * d)) / np.sqrt(env["hidden"]) * 2)) for _ in "qkv")
+        bias = g.const(rng.standard_normal(3 * heads * d) / 3) if rng.random() < .5 else ""
+        g.nodes.append(helper.make_node("MultiHeadAttention", [q, k, v, bias, mask, "", f"past.{i}.key", f"past.{i}.value"],
+                                        [name, f"present.{i}.key", f"present.{i}.value"], name=name, unidirectional=causal, **ms))
+    g.words.append(f"{g.nodes[-1].op_type}{' causal' * causal}{' masked' if mask else ''}")
+    y = g.op("MatMul", name, g.const(rng.standard_normal((heads * d, env["hidden"])) / np.sqrt(heads * d)))
+    return g.op("Add", x, y)
+
+
 def attention(g, i, x, env):
     heads, groups, d = env["heads"], env["groups"], env["d"]
     cache = env["cache"]
@@ -237,14 +261,22 @@ def model(seed, caches):
     env["rows"] = g.size("x", 1)
     env["total"] = g.op("Add", env["past"], env["rows"])
     inputs, outputs, f32 = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["B", "S", env["hidden"]])], [], TensorProto.FLOAT
-    env["mask"] = None
-    if g.rng.random() < .3:
+    env["mask"] = env["ids"] = None
+    convert = attention
+    if g.rng.random() < .25 and env["cache"] != "columns" and env["d"] > 1:
+        convert, env["groups"] = operator, env["heads"]
+        form = g.one("", "mask", "mask", "lengths")
+        if form:
+            inputs.append(helper.make_tensor_value_info("attention_mask" if form == "mask" else "lengths",
+                                                        TensorProto.INT64 if form == "mask" else TensorProto.INT32, ["B", "T"][:1 + (form == "mask")]))
+            env["ids"] = g.op("Cast", "attention_mask", to=TensorProto.INT32) if form == "mask" else "lengths"
+    elif g.rng.random() < .3:
         inputs.append(helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ["B", "T"]))
         m = g.op("Cast", g.op("Unsqueeze", "attention_mask", g.ints(1, 2)), to=TensorProto.FLOAT)
         env["mask"] = g.op("Mul", g.op("Sub", g.const(1), m), g.const(MINIMUM))
     x = "x"
     for i in range(layers):
-        x = attention(g, i, x, env)
+        x = convert(g, i, x, env)
         G, D = env["groups"], env["d"]
         for what in ("",) if env["cache"] == "stacked" else (".key", ".value"):
             for t, ports, n in (("past", inputs, "P"), ("present", outputs, "T")):
@@ -253,8 +285,8 @@ def model(seed, caches):
     g.op("Identity", x, name="y")
     outputs.insert(0, helper.make_tensor_value_info("y", f32, ["B", "S", env["hidden"]]))
     graph = helper.make_graph(g.nodes, "attention", inputs, outputs, g.constants)
-    m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    g.words.insert(0, f"seed {seed}: {env['cache']}, {layers} layers, {env['heads']}/{groups} heads of {env['d']}")
+    m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=9)
+    g.words.insert(0, f"seed {seed}: {env['cache']}, {layers} layers, {env['heads']}/{env['groups']} heads of {env['d']}")
     return g, env, m
 
 
@@ -272,7 +304,8 @@ def one_seed(seed, caches=("rows", "columns", "stacked")):
     for n in pieces:
         if at + n > env["positions"]:
             break
-        feeds = {"x": rng.standard_normal((batch, n, env["hidden"])).astype(np.float32), "attention_mask": np.ones((batch, at + n), np.int64)}
+        feeds = {"x": rng.standard_normal((batch, n, env["hidden"])).astype(np.float32), "attention_mask": np.ones((batch, at + n), np.int64),
+                 "lengths": np.full(batch, at + n, np.int32)}
         want = dict(zip((o.name for o in peer.get_outputs()),
                         peer.run(None, {k: a for k, a in {**feeds, **past}.items() if k in names})))
         before = state.info().in_place

@@ -27,6 +27,20 @@ typedef struct {
 
 /* {B, H, S, E} */
 val_t *dtp_cv_attend(cv_t *cv, dtp_attend_t *a);
+/* Attention of new rows of a state over its cache. */
+typedef struct {
+    val_t *q, *k, *v;       /* {B, S, H D}, {B, S, G D} */
+    val_t *past_k, *past_v; /* {B, G, places, D} */
+    val_t *mask;            /* added to the scores, up to {B, H, S, places + S}; NULL: nothing */
+    val_t *cosines, *sines; /* of the angles by position; NULL: nothing is turned */
+    bool interleaved, is_causal;
+    int64_t heads, window; /* keys that a row sees; < 0: all */
+    float scale, softcap;
+} dtp_attend_cached_t;
+enum { DTP_CACHED_RESULTS = 3 };
+
+/* y: {B, S, H D}, and the new rows of keys and values, {B, G, S, D}. The last operator of the node. */
+void dtp_cv_attend_cached(cv_t *cv, const dtp_attend_cached_t *a, val_t **y);
 /* {B, S, H D} as {B, H, S, D}. */
 val_t *dtp_cv_split_heads(cv_t *cv, val_t *x, int64_t heads);
 /* {B, H, S, D} as {B, S, H D}; the last operator of the node. */

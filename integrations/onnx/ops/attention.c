@@ -133,31 +133,48 @@ static val_t *added(cv_t *cv, val_t *mask, int64_t keys) {
     return cv->status ? NULL : dtp_cv_unsqueeze(cv, mask, RANK - nd, 0);
 }
 
+void dtp_cv_attend_cached(cv_t *cv, const dtp_attend_cached_t *a, val_t **y) {
+    enum { ATTRS = 6 };
+    const uint8_t is_causal = a->is_causal, interleaved = a->interleaved;
+    val_t *mask = a->mask && dtp_fold_is(a->mask, 0) ? NULL : a->mask;
+    if (mask) mask = dtp_cv_unsqueeze(cv, mask, RANK - mask->info.ndims, 0);
+    val_t *in[] = {a->q, a->k,       a->v,    a->past_k, a->past_v, dtp_growing(cv->im)->lengths,
+                   mask, a->cosines, a->sines};
+    const dnnl_tp_op_attr_t attr[ATTRS] = {
+        {dnnl_tp_op_attr_heads, dnnl_tp_op_attr_s64, 1, &a->heads},
+        {dnnl_tp_op_attr_window, dnnl_tp_op_attr_s64, 1, &a->window},
+        {dnnl_tp_op_attr_scale, dnnl_tp_op_attr_f32, 1, &a->scale},
+        {dnnl_tp_op_attr_softcap, dnnl_tp_op_attr_f32, 1, &a->softcap},
+        {dnnl_tp_op_attr_is_causal, dnnl_tp_op_attr_bool, 1, &is_causal},
+        {dnnl_tp_op_attr_interleaved, dnnl_tp_op_attr_bool, 1, &interleaved}};
+    dtp_cv_ops(dtp_cv_last(cv), dnnl_tp_op_cached_attention, (int)(sizeof in / sizeof *in), in, ATTRS, attr,
+               DTP_CACHED_RESULTS, y);
+}
+
 /* The cache of a state. */
 static void attend_grown(cv_t *cv, bool is_flat) {
-    enum { OUTPUTS = 3, ATTRS = 5 };
     const dtp_growing_t *state = dtp_growing(cv->im);
-    const int64_t left = dtp_cv_int(cv, "left_window_size", -1), window = left < 0 ? -1 : left + 1;
-    const uint8_t is_causal = dtp_cv_int(cv, "is_causal", 0) != 0;
-    const float softcap = dtp_cv_float(cv, "softcap", 0.f);
+    const int64_t left = dtp_cv_int(cv, "left_window_size", -1);
     const float features = (float)cv->in[PAST_K]->info.dims[FEATURES];
-    const float scale = dtp_cv_float(cv, "scale", 1.f / sqrtf(features));
-    val_t *x[OUTPUTS] = {cv->in[Q], cv->in[K], cv->in[V]}, *y[OUTPUTS], *mask = NULL;
-    const int64_t heads = is_flat ? dtp_cv_int(cv, "q_num_heads", 0) : x[0]->info.dims[HEADS];
-    if (dtp_cv_given(cv, LENGTHS) || dtp_cv_wanted(cv, OUTPUTS) ||
-        dtp_cv_int(cv, "right_window_size", -1) >= 0 || (left >= 0 && !is_causal))
+    val_t *x[DTP_CACHED_RESULTS] = {cv->in[Q], cv->in[K], cv->in[V]}, *y[DTP_CACHED_RESULTS];
+    dtp_attend_cached_t a = {.past_k = cv->in[PAST_K],
+                             .past_v = cv->in[PAST_V],
+                             .is_causal = dtp_cv_int(cv, "is_causal", 0) != 0,
+                             .window = left < 0 ? -1 : left + 1,
+                             .softcap = dtp_cv_float(cv, "softcap", 0.f),
+                             .scale = dtp_cv_float(cv, "scale", 1.f / sqrtf(features))};
+    a.heads = is_flat ? dtp_cv_int(cv, "q_num_heads", 0) : x[0]->info.dims[HEADS];
+    if (dtp_cv_given(cv, LENGTHS) || dtp_cv_wanted(cv, DTP_CACHED_RESULTS) ||
+        dtp_cv_int(cv, "right_window_size", -1) >= 0 || (left >= 0 && !a.is_causal))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "a growing cache has no such window, lengths or scores");
-    for (int i = 0; i < OUTPUTS && !is_flat; ++i) x[i] = dtp_cv_join_heads(cv, x[i]);
-    if (dtp_cv_given(cv, MASK)) mask = added(cv, cv->in[MASK], state->total);
+    for (int i = 0; i < DTP_CACHED_RESULTS && !is_flat; ++i) x[i] = dtp_cv_join_heads(cv, x[i]);
+    if (dtp_cv_given(cv, MASK)) a.mask = added(cv, cv->in[MASK], state->total);
     if (cv->status) return;
-    val_t *in[] = {x[0], x[1], x[2], cv->in[PAST_K], cv->in[PAST_V], state->lengths, mask};
-    const dnnl_tp_op_attr_t attr[ATTRS] = {{dnnl_tp_op_attr_heads, dnnl_tp_op_attr_s64, 1, &heads},
-                                           {dnnl_tp_op_attr_window, dnnl_tp_op_attr_s64, 1, &window},
-                                           {dnnl_tp_op_attr_scale, dnnl_tp_op_attr_f32, 1, &scale},
-                                           {dnnl_tp_op_attr_softcap, dnnl_tp_op_attr_f32, 1, &softcap},
-                                           {dnnl_tp_op_attr_is_causal, dnnl_tp_op_attr_bool, 1, &is_causal}};
-    dtp_cv_ops(cv, dnnl_tp_op_cached_attention, (int)(sizeof in / sizeof *in), in, ATTRS, attr, OUTPUTS, y);
-    dtp_cv_set(cv, 0, is_flat || cv->status ? y[0] : dtp_cv_split_heads(cv, y[0], heads));
+    a.q = x[0];
+    a.k = x[1];
+    a.v = x[2];
+    dtp_cv_attend_cached(cv, &a, y);
+    dtp_cv_set(cv, 0, is_flat || cv->status ? y[0] : dtp_cv_split_heads(cv, y[0], a.heads));
     for (int i = 0; i < 2 && !cv->status; ++i)
         dtp_cv_set(cv, 1 + i, dtp_cv_grown(cv, cv->in[PAST_K + i], y[1 + i]));
 }

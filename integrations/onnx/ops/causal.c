@@ -134,7 +134,7 @@ bool dtp_causal_concat(cv_t *cv) {
         dtp_cv_product(x, 0, nd - 2) != 1 || x->info.data_type != y->info.data_type)
         return false;
     /* Of one row nothing tells whether it is a triangle, and nothing needs it: it sees its own key. */
-    if (!reads_as_seen(y, rows, rows, &m) || m.window >= 0 || !is_number(x) || !dtp_meant_all(x, m.shown))
+    if (!reads_as_seen(y, rows, rows, &m) || m.window >= 0 || !is_number(x) || !dtp_fold_is(x, m.shown))
         return false;
     int64_t dims[DNNL_TP_MAX_NDIMS];
     memcpy(dims, y->info.dims, (size_t)nd * sizeof *dims);
@@ -165,7 +165,7 @@ bool dtp_causal_binary(cv_t *cv) {
     const dtp_meant_t *m = dtp_meant_as(x, DTP_MEANS_SEEN);
     const bool compares = kind == dnnl_tp_op_equal || kind == dnnl_tp_op_less || kind == dnnl_tp_op_greater;
     double number;
-    if (m && kind == dnnl_tp_op_add && dtp_meant_all(y, 0) && y->info.data_type == x->info.data_type)
+    if (m && kind == dnnl_tp_op_add && dtp_fold_is(y, 0) && y->info.data_type == x->info.data_type)
         return stretched(cv, x, y->info.ndims, y->info.dims);
     if (!m || !dtp_meant_number(y, x, &number)) return false;
     double shown = at ? computed(kind, number, m->shown) : computed(kind, m->shown, number),

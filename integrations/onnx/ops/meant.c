@@ -25,13 +25,6 @@ bool dtp_meant_number(const val_t *x, const val_t *of, double *number) {
     return true;
 }
 
-bool dtp_meant_all(const val_t *x, double number) {
-    const int64_t n = x->data && !x->stored ? dtp_val_elems(x) : -1;
-    int64_t i = 0;
-    while (i < n && dtp_fold_number(x, i) == number) ++i;
-    return n >= 0 && i == n;
-}
-
 /* ---- Caches ------------------------------------------------------------------------------------------------------ */
 
 static bool has_dims(const dtp_meant_t *m, int ndims, const uint8_t *dim) {
@@ -317,7 +310,7 @@ static bool add(cv_t *cv, const val_t *x, val_t *y, bool is_minus) {
         return masks(cv, x, y, sign * y->meant->shown, sign * y->meant->hidden);
     if (y->meant || y->is_past || y->info.data_type != x->info.data_type) return false;
     if (!fits_scores(x, y)) return false;
-    if (dtp_meant_all(y, 0)) return scores(cv, x, &m);
+    if (dtp_fold_is(y, 0)) return scores(cv, x, &m);
     if (is_minus) return false;
     y = dtp_cv_unsqueeze(cv, y, RANK - y->info.ndims, 0);
     m.bias = dtp_cv_plus(cv, m.bias, y);
@@ -378,7 +371,7 @@ static bool where(cv_t *cv) {
     if (!dtp_meant_hides(number) || !fits_scores(x, condition)) return false;
     val_t *zero = dtp_cv_scalar(cv, dnnl_tp_f32, 0), *least = dtp_cv_scalar(cv, dnnl_tp_f32, number);
     val_t *bias = dtp_cv_select(cv, condition, is_yes ? zero : least, is_yes ? least : zero);
-    if (!bias || dtp_meant_all(bias, 0)) return scores(cv, x, &m);
+    if (!bias) return scores(cv, x, &m);
     m.bias = dtp_cv_plus(cv, m.bias, dtp_cv_unsqueeze(cv, bias, RANK - bias->info.ndims, 0));
     return scores(cv, x, &m);
 }
@@ -400,50 +393,35 @@ static bool softmax(cv_t *cv) {
 static val_t *past_of(cv_t *cv, const dtp_meant_t *m) {
     val_t *x = m->past;
     int64_t dims[RANK];
-    dtp_meant_t of_past;
-    if (cv->status || !cache_of(x, &of_past)) return NULL;
-    if (of_past.half < 0) {
-        x = dtp_growing_kept(cv, dtp_cv_part(cv, x, 0, m->half, 1));
-        for (int d = 0; x && d < RANK; ++d) dims[d] = x->info.dims[d + 1];
-    } else if (has_dims(&of_past, RANK, in_rows)) {
-        return x;
-    } else {
-        for (int d = 0; d < RANK; ++d) dims[d] = x->info.dims[d];
-        dims[DTP_ROWS] = x->info.dims[DTP_FEATURES];
-        dims[DTP_FEATURES] = x->info.dims[DTP_ROWS];
-    }
-    return x ? dtp_growing_kept(cv, dtp_cv_reshape(cv, x, RANK, dims)) : NULL;
+    if (x->info.ndims != RANK) return dtp_growing_half(cv, x, m->half);
+    if (x->is_past == DTP_PAST_ROWS) return x;
+    for (int d = 0; d < RANK; ++d) dims[d] = x->info.dims[d];
+    dims[DTP_ROWS] = x->info.dims[DTP_FEATURES];
+    dims[DTP_FEATURES] = x->info.dims[DTP_ROWS];
+    return dtp_growing_kept(cv, dtp_cv_reshape(cv, x, RANK, dims));
 }
 
 /* The operator of all that was noted. */
 static bool attend(cv_t *cv, const dtp_meant_t *m, const dtp_meant_t *values) {
-    enum { OUTPUTS = 3, ATTRS = 5 };
     const dtp_meant_t *keys = m->keys;
-    const int64_t heads = m->q->info.dims[DTP_HEADS], window = m->seen ? m->seen->window : -1,
-                  features = m->q->info.dims[DTP_FEATURES];
     const bool fits = values->rows && values->repeats == keys->repeats && values->factor == 1 &&
                       keys->rows->info.dims[DTP_HEADS] == values->rows->info.dims[DTP_HEADS] &&
-                      values->rows->info.dims[DTP_FEATURES] == features;
+                      values->rows->info.dims[DTP_FEATURES] == m->q->info.dims[DTP_FEATURES];
     if (!fits || m->cap < 0) return false;
-    const uint8_t is_causal = m->seen != NULL;
-    const float softcap = (float)m->cap,
-                scale = (float)(m->factor * keys->factor * (m->cap != 0 ? m->cap : 1));
-    val_t *mask = m->bias, *y[OUTPUTS];
-    val_t *in[] = {dtp_cv_join_heads(cv, m->q),
-                   dtp_cv_join_heads(cv, keys->rows),
-                   dtp_cv_join_heads(cv, values->rows),
-                   past_of(cv, keys),
-                   past_of(cv, values),
-                   dtp_growing(cv->im)->lengths,
-                   mask};
-    const dnnl_tp_op_attr_t attr[ATTRS] = {{dnnl_tp_op_attr_heads, dnnl_tp_op_attr_s64, 1, &heads},
-                                           {dnnl_tp_op_attr_window, dnnl_tp_op_attr_s64, 1, &window},
-                                           {dnnl_tp_op_attr_scale, dnnl_tp_op_attr_f32, 1, &scale},
-                                           {dnnl_tp_op_attr_softcap, dnnl_tp_op_attr_f32, 1, &softcap},
-                                           {dnnl_tp_op_attr_is_causal, dnnl_tp_op_attr_bool, 1, &is_causal}};
-    cv->is_last = false; /* joins took it */
-    dtp_cv_ops(cv, dnnl_tp_op_cached_attention, (int)(sizeof in / sizeof *in), in, ATTRS, attr, OUTPUTS, y);
-    dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_split_heads(cv, y[0], heads));
+    val_t *y[DTP_CACHED_RESULTS];
+    const dtp_attend_cached_t a = {.q = dtp_cv_join_heads(cv, m->q),
+                                   .k = dtp_cv_join_heads(cv, keys->rows),
+                                   .v = dtp_cv_join_heads(cv, values->rows),
+                                   .past_k = past_of(cv, keys),
+                                   .past_v = past_of(cv, values),
+                                   .mask = m->bias,
+                                   .is_causal = m->seen != NULL,
+                                   .heads = m->q->info.dims[DTP_HEADS],
+                                   .window = m->seen ? m->seen->window : -1,
+                                   .scale = (float)(m->factor * keys->factor * (m->cap != 0 ? m->cap : 1)),
+                                   .softcap = (float)m->cap};
+    dtp_cv_attend_cached(cv, &a, y);
+    dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_split_heads(cv, y[0], a.heads));
     return true;
 }
 

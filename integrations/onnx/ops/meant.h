@@ -53,8 +53,6 @@ static inline const dtp_meant_t *dtp_meant_as(const val_t *x, dtp_means_t kind) 
 }
 /* The only element of a tensor that is known and has no more dimensions than `of`. */
 bool dtp_meant_number(const val_t *x, const val_t *of, double *number);
-/* All elements are known to be this. */
-bool dtp_meant_all(const val_t *x, double number);
 /* Whether what is added to, or comes in the place of, a score makes its share 0. */
 static inline bool dtp_meant_hides(double number) { return number <= -1e30; }
 

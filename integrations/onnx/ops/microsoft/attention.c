@@ -134,12 +134,41 @@ static val_t *masked_open(cv_t *cv, const dtp_attend_t *a, const mask_t *m, val_
     return filtered(cv, m, cv->status ? NULL : dtp_cv_resized(cv, x, RANK, to));
 }
 
+/* The same over the cache of a state; keys and values become their new rows, {B, H, S, D}. */
+static val_t *attend_cache(cv_t *cv, dtp_attend_t *a, mask_t *m, val_t *const past[2], val_t *mask,
+                           val_t *extra, bool is_causal) {
+    val_t *y[DTP_CACHED_RESULTS];
+    dtp_attend_cached_t c = {
+        .past_k = past[0], .past_v = past[1], .is_causal = is_causal, .window = -1, .scale = a->scale};
+    if (cv->status) return NULL;
+    c.heads = a->q->info.dims[HEADS];
+    m->type = a->q->info.data_type;
+    m->batch = a->q->info.dims[BATCH];
+    m->rows = a->q->info.dims[ROWS];
+    m->keys = dtp_growing(cv->im)->total;
+    if (a->k->info.dims[ROWS] != m->rows || dtp_cv_wanted(cv, DTP_CACHED_RESULTS))
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "a growing cache has no such keys or scores");
+    if (mask && !cv->status) c.mask = masked(cv, m, mask);
+    want_rank(cv, extra, RANK, "attention_bias");
+    c.mask = dtp_cv_plus(cv, extra, c.mask);
+    c.q = dtp_cv_join_heads(cv, a->q);
+    c.k = dtp_cv_join_heads(cv, a->k);
+    c.v = dtp_cv_join_heads(cv, a->v);
+    if (cv->status) return NULL;
+    dtp_cv_attend_cached(cv, &c, y);
+    a->k = y[1];
+    a->v = y[2];
+    return y[0] ? dtp_cv_split_heads(cv, y[0], c.heads) : NULL;
+}
+
 /* Attention of heads behind each other with the masks that two operators have in common. past: of
- * keys and values, or NULL. */
-static val_t *attend(cv_t *cv, dtp_attend_t *a, val_t *const past[2], val_t *mask, val_t *extra) {
+ * keys and values, or NULL; is_cache: they are a state's. */
+static val_t *attend(cv_t *cv, dtp_attend_t *a, val_t *const past[2], bool is_cache, val_t *mask,
+                     val_t *extra) {
     mask_t m = {.filter = dtp_cv_float(cv, "mask_filter_value", -10000.f)};
     const bool is_causal = dtp_cv_int(cv, "unidirectional", 0) != 0;
     a->scale = scale_of(cv, a->q);
+    if (is_cache) return attend_cache(cv, a, &m, past, mask, extra, is_causal);
     if (past[0] && !cv->status) {
         m.before = dtp_cv_dim(cv, past[0], ROWS);
         a->k = dtp_cv_concat(cv, ROWS, 2, (val_t *[]){past[0], a->k});
@@ -197,16 +226,20 @@ void dtp_onnx_ms_attention(cv_t *cv) {
                                       {dnnl_tp_op_attr_sizes, dnnl_tp_op_attr_s64, PARTS, sizes}};
     if (!cv->status) dtp_cv_ops(cv, dnnl_tp_op_split, 1, &y, 2, attr, PARTS, part);
     for (int i = 0; i < PARTS && !cv->status; ++i) part[i] = dtp_cv_split_heads(cv, part[i], heads);
-    val_t *past[2] = {NULL, NULL};
-    if (dtp_cv_input(cv, PAST) && !cv->status)
+    val_t *past[2] = {NULL, NULL}, *both = dtp_cv_input(cv, PAST);
+    const bool is_cache = dtp_growing(cv->im) && both && both->is_past == DTP_PAST_ROWS;
+    for (int i = 0; is_cache && i < 2; ++i) past[i] = dtp_growing_half(cv, both, i);
+    if (both && !is_cache && !cv->status)
         for (int i = 0; i < 2; ++i) {
             val_t *one = dtp_cv_part(cv, cv->in[PAST], 0, i, 1);
             past[i] = one ? dtp_cv_reshape(cv, one, PAST_RANK, one->info.dims + 1) : NULL;
         }
     dtp_attend_t a = {.q = part[0], .k = part[1], .v = part[2]};
-    y = attend(cv, &a, past, dtp_cv_input(cv, MASK), dtp_cv_input(cv, EXTRA));
+    y = attend(cv, &a, past, is_cache, dtp_cv_input(cv, MASK), dtp_cv_input(cv, EXTRA));
     dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_join_heads(cv, y));
-    if (dtp_cv_wanted(cv, 1) && !cv->status) dtp_cv_set(cv, 1, dtp_cv_stack(cv, 2, (val_t *[]){a.k, a.v}, 0));
+    if (!dtp_cv_wanted(cv, 1) || cv->status) return;
+    y = dtp_cv_stack(cv, 2, (val_t *[]){a.k, a.v}, 0);
+    dtp_cv_set(cv, 1, is_cache && y ? dtp_cv_grown(cv, both, y) : y);
 }
 
 /* Queries, keys and values are given, with a bias for all. */
@@ -237,8 +270,12 @@ void dtp_onnx_ms_multi_head_attention(cv_t *cv) {
     }
     if (cv->status) return;
     dtp_attend_t a = {.q = x[Q], .k = x[K], .v = x[V]};
-    val_t *y = attend(cv, &a, past, dtp_cv_input(cv, MASK), dtp_cv_input(cv, EXTRA));
+    const bool is_cache = dtp_cv_is_past(cv, PAST_K) && dtp_cv_is_past(cv, PAST_V);
+    val_t *y = attend(cv, &a, past, is_cache, dtp_cv_input(cv, MASK), dtp_cv_input(cv, EXTRA));
     dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_join_heads(cv, y));
+    for (int i = 0; is_cache && i < 2; ++i)
+        dtp_cv_set(cv, 1 + i, cv->status ? NULL : dtp_cv_grown(cv, past[i], i ? a.v : a.k));
+    if (is_cache) return;
     dtp_cv_set(cv, 1, a.k);
     dtp_cv_set(cv, 2, a.v);
     dtp_cv_set(cv, 3, a.kept[2]);
@@ -436,12 +473,9 @@ static void want_number(cv_t *cv, int input, int64_t value) {
 
 /* The cache of a state: how many keys there are comes from the state, and the node must agree. */
 static void attend_grown(cv_t *cv, const group_t *g, float softcap, int64_t window) {
-    enum { OUTPUTS = 3, ATTRS = 6 };
     const dtp_growing_t *state = dtp_growing(cv->im);
     const bool turns = dtp_cv_int(cv, "do_rotary", 0) != 0;
-    const uint8_t is_causal = dtp_cv_int(cv, "causal", 1) != 0,
-                  interleaved = dtp_cv_int(cv, "rotary_interleaved", 0) != 0;
-    val_t *x[OUTPUTS], *y[OUTPUTS];
+    val_t *x[DTP_CACHED_RESULTS], *y[DTP_CACHED_RESULTS];
     group_t numbers = *g;
     want(cv, POSITIONS, false, "position_ids");
     want(cv, EXTRA, false, "attention_bias");
@@ -452,26 +486,21 @@ static void attend_grown(cv_t *cv, const group_t *g, float softcap, int64_t wind
     want_number(cv, LAST_KEYS, state->total - 1);
     flat(cv, &numbers, x);
     if (cv->status) return;
-    val_t *in[] = {x[0],
-                   x[1],
-                   x[2],
-                   cv->in[PAST_KEY],
-                   cv->in[PAST_VALUE],
-                   state->lengths,
-                   NULL,
-                   turns ? cv->in[COSINES] : NULL,
-                   turns ? cv->in[SINES] : NULL};
-    const float scale = dtp_cv_float(cv, "scale", 0),
-                factor = scale != 0 ? scale : 1.f / sqrtf((float)numbers.features);
-    const dnnl_tp_op_attr_t attr[ATTRS] = {
-        {dnnl_tp_op_attr_heads, dnnl_tp_op_attr_s64, 1, &g->heads},
-        {dnnl_tp_op_attr_window, dnnl_tp_op_attr_s64, 1, &window},
-        {dnnl_tp_op_attr_scale, dnnl_tp_op_attr_f32, 1, &factor},
-        {dnnl_tp_op_attr_softcap, dnnl_tp_op_attr_f32, 1, &softcap},
-        {dnnl_tp_op_attr_is_causal, dnnl_tp_op_attr_bool, 1, &is_causal},
-        {dnnl_tp_op_attr_interleaved, dnnl_tp_op_attr_bool, 1, &interleaved}};
-    dtp_cv_ops(dtp_cv_last(cv), dnnl_tp_op_cached_attention, (int)(sizeof in / sizeof *in), in, ATTRS, attr,
-               OUTPUTS, y);
+    const float scale = dtp_cv_float(cv, "scale", 0);
+    const dtp_attend_cached_t a = {.q = x[0],
+                                   .k = x[1],
+                                   .v = x[2],
+                                   .past_k = cv->in[PAST_KEY],
+                                   .past_v = cv->in[PAST_VALUE],
+                                   .cosines = turns ? cv->in[COSINES] : NULL,
+                                   .sines = turns ? cv->in[SINES] : NULL,
+                                   .interleaved = dtp_cv_int(cv, "rotary_interleaved", 0) != 0,
+                                   .is_causal = dtp_cv_int(cv, "causal", 1) != 0,
+                                   .heads = g->heads,
+                                   .window = window,
+                                   .scale = scale != 0 ? scale : 1.f / sqrtf((float)numbers.features),
+                                   .softcap = softcap};
+    dtp_cv_attend_cached(cv, &a, y);
     dtp_cv_set(cv, 0, y[0]);
     for (int i = 0; i < 2 && !cv->status; ++i)
         dtp_cv_set(cv, 1 + i, dtp_cv_grown(cv, cv->in[PAST_KEY + i], y[1 + i]));
