@@ -175,7 +175,7 @@ static void *client(void *arg) {
     return NULL;
 }
 
-static void report(const options_t *o, const client_t *clients, double ms) {
+static void report(const options_t *o, const client_t *clients, double open_ms, double ms) {
     struct rusage use;
     double first = 0, decode = 0;
     size_t bytes = 0;
@@ -194,8 +194,8 @@ static void report(const options_t *o, const client_t *clients, double ms) {
     }
     (void)getrusage(RUSAGE_SELF, &use);
     const double later = (double)(o->tokens - 1);
-    fprintf(stderr, "clients %lld, threads %lld: first token %.2f ms, ", (long long)o->clients,
-            (long long)o->threads, first);
+    fprintf(stderr, "clients %lld, threads %lld: opened in %.2f ms, first token %.2f ms, ",
+            (long long)o->clients, (long long)o->threads, open_ms, first);
     if (later > 0 && decode > 0)
         fprintf(stderr, "then %.1f tokens/s (%.3f ms a token of each client), ",
                 (double)o->clients * later * 1e3 / decode, decode / later);
@@ -225,6 +225,7 @@ int main(int argc, char **argv) {
             return !is_written(fputs(help, stdout) >= 0);
     if (!read_options(&o, argc, argv)) return 2;
     decoder_t d;
+    const double begin_ms = now_ms();
     if (!decoder_open(&d, o.model, (int)o.threads)) {
         decoder_close(&d);
         return 1;
@@ -233,7 +234,7 @@ int main(int argc, char **argv) {
     pthread_t threads[MOST_CLIENTS];
     pthread_barrier_t begin;
     (void)pthread_barrier_init(&begin, NULL, (unsigned)o.clients);
-    const double start = now_ms();
+    const double start = now_ms(), open_ms = start - begin_ms;
     bool failed = false;
     for (int i = 0; i < o.clients; ++i) {
         clients[i] = (client_t){.options = &o, .decoder = &d, .number = i, .begin = &begin};
@@ -248,7 +249,7 @@ int main(int argc, char **argv) {
         if (i) (void)pthread_join(threads[i], NULL);
         failed |= clients[i].failed;
     }
-    if (!failed) report(&o, clients, now_ms() - start);
+    if (!failed) report(&o, clients, open_ms, now_ms() - start);
     failed |= !is_written(true);
     for (int i = 0; i < o.clients; ++i) free(clients[i].tokens);
     (void)pthread_barrier_destroy(&begin);
