@@ -13,9 +13,11 @@ static bool is_one_of(const char *op, const char *const *list) {
     return *list != NULL;
 }
 
-static const char *const encoders[] = {"CategoryMapper", "LabelEncoder", "OneHotEncoder", NULL};
-
-static bool reads(const row_t *row) { return is(row->domain, "ai.onnx.ml") && is_one_of(row->op, encoders); }
+static bool encodes(const char *domain, const char *op) {
+    static const char *const encoders[] = {"CategoryMapper", "LabelEncoder", "OneHotEncoder", NULL};
+    return is(domain, "ai.onnx.ml") ? is_one_of(op, encoders) : is(op, "TfIdfVectorizer");
+}
+static bool reads(const row_t *row) { return encodes(row->domain, row->op); }
 
 /* Does it pass on the elements of input i as they are? */
 static bool moves(const row_t *row, int i) {
@@ -67,7 +69,7 @@ void dtp_words_give(cv_t *cv, const char *words) {
 }
 
 bool dtp_words_has(const node_proto_t *n, const attr_proto_t *a) {
-    return is(text(n->domain), "ai.onnx.ml") && is_one_of(text(n->op_type), encoders) &&
+    return encodes(text(n->domain), text(n->op_type)) &&
            (a->n_strings || a->s.len || is(text(a->name), "default_string") ||
             (a->t && a->t->data_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__STRING));
 }

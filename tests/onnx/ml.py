@@ -33,7 +33,7 @@ def save(path, message):
 
 
 def case(name, op, ins, outs=("y",), version=3, opens=None, refuses=False, before=(), reads=None,
-         **attributes):
+         domain="ai.onnx.ml", **attributes):
     """ins: arrays by name, of which `k` keeps its sizes; opens: whether sizes are left open, by default the name decides. What
     ONNX Runtime does not run is left out, unless the importer refuses it. before: nodes before the one of this domain, which
     then reads other names than those of the inputs."""
@@ -43,7 +43,7 @@ def case(name, op, ins, outs=("y",), version=3, opens=None, refuses=False, befor
     opens = sum(map(ord, name)) % 2 if opens is None else opens
     infos = [h.make_tensor_value_info(k, TYPES[v.dtype], [None] * v.ndim if opens and k != "k" else v.shape)
              for k, v in ins.items()]
-    graph = h.make_graph([*before, h.make_node(op, reads or list(ins), outs, domain="ai.onnx.ml", **attributes)], name, infos,
+    graph = h.make_graph([*before, h.make_node(op, reads or list(ins), outs, domain=domain, **attributes)], name, infos,
                          [onnx.ValueInfoProto(name=o) for o in outs])
     model = h.make_model(graph, ir_version=9,
                          opset_imports=[h.make_opsetid("ai.onnx.ml", version), h.make_opsetid("", 17)])
@@ -347,6 +347,47 @@ for version in (2, 4):
             case(f"words_{version}_{name}_{len(default)}", "LabelEncoder", {"x": x}, version=version,
                  **{f"keys_{keys}": lists[keys], f"values_{values}": lists[values]}, **default)
     case(f"words_{version}_of_a_row", "LabelEncoder", {"x": some[0]}, version=version, keys_strings=words[:3], values_strings=words[3:])
+
+
+for default in {}, {"default_int64": 7, "default_string": "b"}:
+    case(f"words_1_int_{len(default)}", "LabelEncoder", {"x": some}, version=1, classes_strings=["b", "Zürich", ""], **default)
+    case(f"words_1_of_int_{len(default)}", "LabelEncoder", {"x": np.array([1, 3, 0, -1, 2])}, version=1, classes_strings=["b", "Zürich", ""],
+         **default)
+
+
+# ---- Counts of sequences
+
+for number in range(24):
+    size, many = int(rng.integers(1, 4)), int(rng.integers(2, 6))
+    grams = [{tuple(rng.integers(0, many, n).tolist()) for _ in range(int(rng.integers(0 if number % 3 else 2, 7)))}
+             for n in range(1, size + 1 + number % 2)]
+    pool = [x for of in grams for gram in of for x in gram]
+    total = sum(map(len, grams))
+    if not total:
+        continue
+    x = rng.integers(0, many + 1, (3, int(rng.integers(1, 12)))[number % 4 == 0:])
+    least = int(rng.integers(1, size + 1))
+    more = {"weights": rng.integers(1, 9, total).astype("f4").tolist()} if number % 5 else {}
+    as_texts = number % 4 > 1
+    if as_texts:
+        more["pool_strings"], x = [f"w{i}" for i in pool], np.array([f"w{i}" for i in x.flat], object).reshape(x.shape)
+    else:
+        more["pool_int64s"], x = pool, x.astype("i4" if number % 3 else "i8")
+    case(f"grams_{number}", "TfIdfVectorizer", {"x": x}, domain="", opens=False, mode=("TF", "IDF", "TFIDF")[number % 3], min_gram_length=least,
+         max_gram_length=size, max_skip_count=int(rng.integers(0, 4)), ngram_indexes=rng.permutation(total).tolist(),
+         ngram_counts=np.cumsum([0] + [n * len(of) for n, of in enumerate(grams, 1)][:-1]).tolist(), **more)
+grams = {"domain": "", "opens": False, "mode": "TF", "min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 0, "refuses": True}
+row = np.array([1, 2, 3])
+for name, change in {
+        "half": {"ngram_counts": [0, 1], "pool_int64s": [1, 2], "ngram_indexes": [0, 1]},
+        "beyond": {"ngram_counts": [0, 9], "pool_int64s": [1, 2], "ngram_indexes": [0, 1]},
+        "few": {"ngram_counts": [0], "pool_int64s": [1, 2], "ngram_indexes": [0]},
+        "negative": {"ngram_counts": [0], "pool_int64s": [1, 2], "ngram_indexes": [0, -1]},
+        "same": {"ngram_counts": [0], "pool_int64s": [1, 2], "ngram_indexes": [0, 0]},
+        "weights": {"ngram_counts": [0], "pool_int64s": [1, 2], "ngram_indexes": [0, 1], "weights": [1.]},
+        "words": {"ngram_counts": [0], "pool_strings": ["a", "b"], "ngram_indexes": [0, 1]},
+        "range": {"ngram_counts": [0], "pool_int64s": [1, 2], "ngram_indexes": [0, 1], "max_gram_length": 0}}.items():
+    case(f"refused_grams_{name}", "TfIdfVectorizer", {"x": row}, **{**grams, **change})
 
 
 def texts(*of):

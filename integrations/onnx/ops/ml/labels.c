@@ -113,6 +113,16 @@ void dtp_onnx_label_encoder(cv_t *cv) {
     encode(cv, keys, values);
 }
 
+/* Texts of a list become their positions, positions the texts. */
+void dtp_onnx_label_encoder_1(cv_t *cv) {
+    int64_t n;
+    const ProtobufCBinaryData *words = dtp_cv_attr_texts(cv, "classes_strings", &n);
+    const side_t texts = {n > 0 ? dtp_ml_words(cv, n, words) : NULL, true},
+                 numbers = {n > 0 ? dtp_cv_counted(cv, n, 0) : NULL, false};
+    if (dtp_words_is(cv->in[0])) encode(cv, texts, numbers);
+    else encode(cv, numbers, texts);
+}
+
 /* Texts become the numbers beside them, numbers the texts. */
 void dtp_onnx_category_mapper(cv_t *cv) {
     int64_t n;
