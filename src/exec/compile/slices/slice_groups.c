@@ -170,6 +170,22 @@ static bool joins_units(const dtp_lower_t *l, const dtp_step_t *s) {
     return true;
 }
 
+static bool has_channels_innermost(const dtp_md_t *md) {
+    return md->ndims > 2 && md->strides[1] == 1 && md->dims[1] > 1;
+}
+
+/* Rows of a result that is cut by its dimension 0: of images pixels, not pixels of all channels. */
+static int64_t rows_of(const dtp_step_t *s, const dtp_md_t *dst) {
+    const dnnl_tp_primitive_kind_t kind = s->op->kind;
+    const bool is_image = has_channels_innermost(dst) ||
+                          (kind == dnnl_tp_reorder && has_channels_innermost(s->work->md[0].md)) ||
+                          kind == dnnl_tp_convolution || kind == dnnl_tp_deconvolution;
+    const int inner = is_image || dst->ndims == 1 ? 1 : dst->ndims - 1;
+    int64_t rows = 1;
+    for (int d = 0; d < dst->ndims; ++d) rows *= d == inner ? 1 : dst->dims[d];
+    return rows;
+}
+
 static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int group, grow_t *g) {
     memset(g, 0, sizeof *g);
     g->first = g->end = first;
@@ -194,9 +210,7 @@ static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int group, grow_t *g) {
             g->rows = g->units;
         } else {
             int64_t units = i == first ? dst->dims[0] : gcd(g->units, dst->dims[0]);
-            int64_t rows = 1;
-            for (int d = 0; d < (dst->ndims > 1 ? dst->ndims - 1 : 1); ++d) rows *= dst->dims[d];
-            rows = dtp_max64(rows, g->rows);
+            const int64_t rows = dtp_max64(rows_of(s, dst), g->rows);
             if (i > first && units < g->units &&
                 (units < dtp_max64(2, l->num_threads) || rows / units > MAX_UNIT_ROWS))
                 break;
