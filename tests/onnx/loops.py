@@ -207,7 +207,7 @@ for op, gates in GATES.items():
             for full, have in [(False, ""), (True, "b lens h0 c0 p"), (True, "b h0 c0"), (True, "h0 c0")] + peepholes:
                 own = dict(more + [lens])
                 names = ["x", "w", "r"] + [k if k in have.split() else "" for k in ("b", "lens", "h0", "c0", "p") if k in own] * full
-                attrs = {"linear_before_reset": 1} if op == "GRU" and full else {"clip": 1.5} if op == "RNN" and full else {}
+                attrs = {"linear_before_reset": 1} if op == "GRU" and full else {"clip": 1.5} if op == "RNN" and "lens" in have else {}
                 results = ["y", "yh", "yc"][:3 if op == "LSTM" else 2]
                 node = n(op, names, results, hidden_size=hidden, direction=direction, **attrs)
                 # Without full inputs the number of sequences is not known, either.

@@ -214,9 +214,8 @@ static val_t *as_while(cv_t *cv, const cell_t *c, int d, bool is_backward, val_t
 /* The cells that have an operator: no lengths, the usual functions. */
 static bool is_usual(const cv_t *cv, const cell_t *c, int directions) {
     static const char *const usual[][FUNCTIONS] = {
-        [GRU] = {"Sigmoid", "Tanh"}, [LSTM] = {"Sigmoid", "Tanh", "Tanh"}};
-    if (c->kind == RNN || c->type != dnnl_tp_f32 || c->clips || c->couples || dtp_cv_given(cv, LENGTHS))
-        return false;
+        [RNN] = {"Tanh"}, [GRU] = {"Sigmoid", "Tanh"}, [LSTM] = {"Sigmoid", "Tanh", "Tanh"}};
+    if (c->type != dnnl_tp_f32 || c->clips || c->couples || dtp_cv_given(cv, LENGTHS)) return false;
     for (int i = 0; i < directions * FUNCTIONS; ++i) {
         const char *name = usual[c->kind][i % FUNCTIONS];
         if (name && strcasecmp(c->function[i / FUNCTIONS][i % FUNCTIONS], name)) return false;
@@ -245,8 +244,9 @@ static val_t *as_operator(cv_t *cv, const cell_t *c, bool is_backward, val_t *xw
     const bool is_lstm = c->kind == LSTM;
     val_t *out[RESULTS], *last = is_lstm ? *memory : inner, *const in[] = {xw, c->r, *h, last, c->peepholes};
     const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_reverse, dnnl_tp_op_attr_bool, 1, &is_backward};
-    dtp_cv_ops(cv, is_lstm ? dnnl_tp_op_lstm : dnnl_tp_op_gru, LAST + (last != NULL) + (c->peepholes != NULL),
-               in, 1, &attr, is_lstm ? RESULTS : RESULTS - 1, out);
+    static const int kinds[] = {[RNN] = dnnl_tp_op_rnn, [GRU] = dnnl_tp_op_gru, [LSTM] = dnnl_tp_op_lstm};
+    dtp_cv_ops(cv, kinds[c->kind], LAST + (last != NULL) + (c->peepholes != NULL), in, 1, &attr,
+               is_lstm ? RESULTS : RESULTS - 1, out);
     *h = out[1];
     if (is_lstm) *memory = out[2];
     return out[0];

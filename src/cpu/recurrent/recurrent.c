@@ -1,4 +1,4 @@
-/* Steps of LSTM and GRU: sequences are shared among threads, each with all its steps; where there are two
+/* Steps of LSTM, GRU and RNN: sequences are shared among threads, each with all its steps; where there are two
  * threads or more for each sequence, they share the hidden units of each step if a step is worth it. Weights
  * are packed by panels of hidden units, once where they are constants, otherwise by each run. */
 #include "common/primitive/primitive_desc.h"
@@ -142,7 +142,9 @@ static dnnl_tp_status_t recurrent_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     char *room = ctx->scratch + dtp_round_up_size(p->packed, DTP_CACHE_LINE);
     job_t j = {p,
                ctx->par,
-               d->cell == DTP_CELL_LSTM ? p->kernels->lstm : p->kernels->gru,
+               d->cell == DTP_CELL_LSTM  ? p->kernels->lstm
+               : d->cell == DTP_CELL_GRU ? p->kernels->gru
+                                         : p->kernels->rnn,
                {.x = (const float *)ctx->ptr[DTP_RECURRENT_SRC] + first * state * p->gates,
                 .r = r,
                 .bias = ctx->ptr[DTP_RECURRENT_BIA],

@@ -1,4 +1,4 @@
-/* Steps of LSTM and GRU in f32: the interface between driver and kernels. */
+/* Steps of LSTM, GRU and RNN in f32: the interface between driver and kernels. */
 #ifndef DTP_CPU_RECURRENT_KERN_H
 #define DTP_CPU_RECURRENT_KERN_H
 
@@ -26,6 +26,7 @@ typedef struct {
     int lanes;
     dtp_recurrent_fn_t *lstm;
     dtp_recurrent_fn_t *gru; /* without bias: of all panels */
+    dtp_recurrent_fn_t *rnn;
 } dtp_recurrent_kernels_t;
 extern const dtp_recurrent_kernels_t dtp_recurrent_kernels__avx512, dtp_recurrent_kernels__avx2,
     dtp_recurrent_kernels__portable;

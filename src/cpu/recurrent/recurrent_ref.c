@@ -1,4 +1,4 @@
-/* Reference of steps of LSTM and GRU: one unit after the other in double. */
+/* Reference of steps of LSTM, GRU and RNN: one unit after the other in double. */
 #include <math.h>
 
 #include "common/primitive/primitive_desc.h"
@@ -75,7 +75,10 @@ static dnnl_tp_status_t recurrent_ref_execute(const dtp_pd_t *pd, const dtp_exec
         for (int64_t b = 0; b < batch; ++b) {
             const row_t a = {n, x + (t * batch + b) * gates * n, ctx->ptr[DTP_RECURRENT_WEI], h + b * n};
             if (d->cell == DTP_CELL_LSTM) lstm_row(&a, ctx->ptr[DTP_RECURRENT_PEEP], c + b * n, to + b * n);
-            else gru_row(&a, ctx->ptr[DTP_RECURRENT_BIA], (float *)(void *)ctx->scratch, to + b * n);
+            else if (d->cell == DTP_CELL_GRU)
+                gru_row(&a, ctx->ptr[DTP_RECURRENT_BIA], (float *)(void *)ctx->scratch, to + b * n);
+            else
+                for (int64_t u = 0; u < n; ++u) to[b * n + u] = (float)tanh(part(&a, 0, u));
         }
         h = to;
     }

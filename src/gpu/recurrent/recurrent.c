@@ -1,4 +1,4 @@
-/* Steps of LSTM and GRU on the device: host half. */
+/* Steps of LSTM, GRU and RNN on the device: host half. */
 #include "common/problems/graph/recurrent.h"
 
 #include "gpu/device/view.h"
@@ -45,6 +45,7 @@ static dnnl_tp_status_t recurrent_execute(const dtp_pd_t *pd, const dtp_exec_ctx
                                     .batch = dims[1],
                                     .n = dims[2],
                                     .is_lstm = d->cell == DTP_CELL_LSTM,
+                                    .is_rnn = d->cell == DTP_CELL_RNN,
                                     .reverse = d->reverse};
     if (a.n == 0) return dnnl_tp_success;
     const dtp_gpu_shape_t shape = {{(uint32_t)a.batch}, {DTP_RECURRENT_THREADS}, plan->shared_bytes};

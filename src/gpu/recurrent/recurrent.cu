@@ -1,4 +1,4 @@
-/* Steps of LSTM and GRU: a block takes a sequence through all steps, its warps take hidden units in turn. The state is in
+/* Steps of LSTM, GRU and RNN: a block takes a sequence through all steps, its warps take hidden units in turn. The state is in
  * shared memory, products add in f32. */
 #include "gpu/device/groups.cuh"
 #include "gpu/recurrent/recurrent_args.h"
@@ -46,7 +46,7 @@ DTP_DEVICE float gru_unit(const dtp_recurrent_args_t &a, const float *x, const f
 DTP_KERNEL(dtp_recurrent, dtp_recurrent_args_t, THREADS) {
     extern __shared__ float room[];
     float *h = room, *next = room + a.n, *reset = room + 2 * a.n;
-    const int64_t sequence = blockIdx.x, first = sequence * a.n, parts = a.is_lstm ? 4 : 3;
+    const int64_t sequence = blockIdx.x, first = sequence * a.n, parts = a.is_lstm ? 4 : a.is_rnn ? 1 : 3;
     const int warp = (int)threadIdx.x / DTP_WARP;
     const bool writes = threadIdx.x % DTP_WARP == 0;
     for (int64_t u = threadIdx.x; u < a.n; u += THREADS) {
@@ -58,7 +58,7 @@ DTP_KERNEL(dtp_recurrent, dtp_recurrent_args_t, THREADS) {
     for (int64_t k = 0; k < a.steps; ++k) {
         const int64_t row = (a.reverse ? a.steps - 1 - k : k) * a.batch + sequence;
         const float *x = a.src + row * parts * a.n;
-        if (!a.is_lstm && !a.bia) {
+        if (!a.is_lstm && !a.is_rnn && !a.bia) {
 #pragma unroll 1
             for (int64_t u = warp; u < a.n; u += WARPS) {
                 const float r = sigmoid(x[W * a.n + u] + product(a, h, W, u)) * h[u];
@@ -68,8 +68,9 @@ DTP_KERNEL(dtp_recurrent, dtp_recurrent_args_t, THREADS) {
         }
 #pragma unroll 1
         for (int64_t u = warp; u < a.n; u += WARPS) {
-            const float y =
-                a.is_lstm ? lstm_unit(a, x, h, first + u, u, k == 0) : gru_unit(a, x, h, reset, u);
+            const float y = a.is_lstm  ? lstm_unit(a, x, h, first + u, u, k == 0)
+                            : a.is_rnn ? tanhf(x[u] + product(a, h, 0, u))
+                                       : gru_unit(a, x, h, reset, u);
             if (writes) {
                 next[u] = y;
                 a.dst[row * a.n + u] = y;

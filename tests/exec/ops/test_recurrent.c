@@ -1,4 +1,4 @@
-/* lstm and gru: all results against steps in double in this file, on every place: hidden units and sequences around vectors and
+/* lstm, gru and rnn: all results against steps in double in this file, on every place: hidden units and sequences around vectors and
  * blocks, no step and many, both directions, weights that are constants and that are not; refusals. */
 #include <math.h>
 #include <string.h>
@@ -15,8 +15,11 @@ static double want_y[MOST_X], want_h[MOST_STATE], want_c[MOST_STATE];
 
 typedef struct {
     int64_t steps, batch, hidden;
-    bool is_lstm, reverse, has_bias, peeps;
+    bool is_lstm, reverse, has_bias, peeps, is_rnn;
 } problem_t;
+
+static int64_t parts_of(const problem_t *p) { return p->is_lstm ? 4 : p->is_rnn ? 1 : 3; }
+static const char *name_of(const problem_t *p) { return p->is_lstm ? "lstm" : p->is_rnn ? "rnn" : "gru"; }
 
 static double sigmoid(double v) { return 1 / (1 + exp(-v)); }
 
@@ -27,7 +30,7 @@ static double product(const problem_t *p, int64_t row, const double *state) {
 }
 
 static void expect(const problem_t *p) {
-    const int64_t n = p->hidden, parts = p->is_lstm ? 4 : 3;
+    const int64_t n = p->hidden, parts = parts_of(p);
     double was[MOST_STATE], wh[MOST_STATE];
     for (int64_t i = 0; i < p->batch * n; ++i) want_h[i] = (double)h[i], want_c[i] = (double)c[i];
     for (int64_t s = 0; s < p->steps; ++s) {
@@ -36,12 +39,16 @@ static void expect(const problem_t *p) {
             const float *in = x + (t * p->batch + b) * parts * n;
             double *now = want_h + b * n, *memory = want_c + b * n;
             memcpy(was, now, sizeof *was * (size_t)n);
-            for (int64_t u = 0; u < n && !p->is_lstm; ++u)
+            for (int64_t u = 0; u < n && parts == 3; ++u)
                 wh[u] = sigmoid((double)in[n + u] + product(p, n + u, was)) * was[u];
             for (int64_t u = 0; u < n; ++u) {
                 double part[4];
                 for (int64_t g = 0; g < parts; ++g)
                     part[g] = (double)in[g * n + u] + product(p, g * n + u, was);
+                if (p->is_rnn) {
+                    now[u] = tanh(part[0]);
+                    continue;
+                }
                 if (p->is_lstm) {
                     const double of_i = p->peeps ? (double)peep[u] : 0,
                                  of_o = p->peeps ? (double)peep[n + u] : 0,
@@ -68,9 +75,9 @@ static void compare(const place_t *at, const problem_t *p, const char *what, con
     for (int64_t i = 0; i < n; ++i)
         if (!(fabs((double)got[i] - want[i]) <= limit))
             fail_msg("%s x%d: %s of %d steps, %d x %d%s%s%s: %s %d is %g, not %g", at->name, at->threads,
-                     p->is_lstm ? "lstm" : "gru", (int)p->steps, (int)p->batch, (int)p->hidden,
-                     p->reverse ? ", reverse" : "", p->has_bias ? ", bias" : "",
-                     p->peeps ? ", peepholes" : "", what, (int)i, (double)got[i], want[i]);
+                     name_of(p), (int)p->steps, (int)p->batch, (int)p->hidden, p->reverse ? ", reverse" : "",
+                     p->has_bias ? ", bias" : "", p->peeps ? ", peepholes" : "", what, (int)i, (double)got[i],
+                     want[i]);
 }
 
 /* wanted: results of the graph, as bits. */
@@ -79,7 +86,7 @@ static void check(const place_t *at, const problem_t *p, bool constant, unsigned
     dnnl_tp_executable_t e;
     dnnl_tp_stream_attr_t sa;
     dnnl_tp_value_t in[5], out[RESULTS];
-    const int64_t n = p->hidden, parts = p->is_lstm ? 4 : 3, state = p->batch * n;
+    const int64_t n = p->hidden, parts = parts_of(p), state = p->batch * n;
     const dnnl_tp_dims_t dx = {p->steps, p->batch, parts * n}, dr = {parts * n, n}, ds = {p->batch, n},
                          db = {n}, dp = {3 * n};
     void *fed[5] = {x}, *const all[RESULTS] = {y, last_h, last_c}, *results[RESULTS];
@@ -104,8 +111,11 @@ static void check(const place_t *at, const problem_t *p, bool constant, unsigned
         CHECK_OK(dnnl_tp_graph_input(g, &in[4], "p", dnnl_tp_f32, 1, dp));
         fed[nfed++] = peep;
     }
-    CHECK_OK(dnnl_tp_graph_op(g, p->is_lstm ? dnnl_tp_op_lstm : dnnl_tp_op_gru, "f",
-                              3 + (p->is_lstm || p->has_bias) + p->peeps, in, p->reverse, &attr,
+    CHECK_OK(dnnl_tp_graph_op(g,
+                              p->is_lstm  ? dnnl_tp_op_lstm
+                              : p->is_rnn ? dnnl_tp_op_rnn
+                                          : dnnl_tp_op_gru,
+                              "f", 3 + (p->is_lstm || p->has_bias) + p->peeps, in, p->reverse, &attr,
                               p->is_lstm ? 3 : 2, out));
     for (int i = 0; i < 2 + p->is_lstm; ++i)
         if (wanted >> i & 1) {
@@ -129,7 +139,7 @@ static void check(const place_t *at, const problem_t *p, bool constant, unsigned
             if (at->threads == 1) memcpy(first_y, y, bytes);
             else if (wanted == 7 && memcmp(first_y, y, bytes))
                 fail_msg("%s x%d: %s, %d x %d: other bits than on one thread", at->name, at->threads,
-                         p->is_lstm ? "lstm" : "gru", (int)p->batch, (int)p->hidden);
+                         name_of(p), (int)p->batch, (int)p->hidden);
         }
         if (wanted & 2) compare(at, p, "h", last_h, want_h, state);
         if (wanted & 4 && p->is_lstm) compare(at, p, "c", last_c, want_c, state);
@@ -165,8 +175,10 @@ static void test_values(void **state) {
             fill(&rng, c, all, 2);
             fill(&rng, bias, n, 1);
             fill(&rng, peep, 3 * n, 1);
-            for (int peeps = 0; peeps <= p.is_lstm; ++peeps) {
-                p.peeps = peeps;
+            for (int other = 0; other <= (p.is_lstm || !p.has_bias);
+                 ++other) { /* an RNN with the same data */
+                p.peeps = other && p.is_lstm;
+                p.is_rnn = other && !p.is_lstm;
                 expect(&p);
                 for (int k = 0; k < nplaces; ++k)
                     check(&at[k], &p, (number + k) % 2,
@@ -183,15 +195,16 @@ static void test_shared(void **state) {
     test_rng_t rng = test_rng(17);
     int nplaces;
     const place_t *at = places(&nplaces);
-    for (int kind = 0; kind < 9; ++kind) {
+    for (int kind = 0; kind < 12; ++kind) {
         const problem_t p = {.steps = 3,
-                             .batch = 1 + kind / 3,
+                             .batch = 1 + kind % 9 / 3,
                              .hidden = 200 - kind,
-                             .is_lstm = kind % 3 == 0,
+                             .is_lstm = kind < 9 && kind % 3 == 0,
                              .reverse = kind % 2,
-                             .has_bias = kind % 3 == 1,
-                             .peeps = kind == 3 || kind == 6};
-        const int64_t parts = p.is_lstm ? 4 : 3, all = p.batch * p.hidden;
+                             .has_bias = kind < 9 && kind % 3 == 1,
+                             .peeps = kind == 3 || kind == 6,
+                             .is_rnn = kind >= 9};
+        const int64_t parts = parts_of(&p), all = p.batch * p.hidden;
         fill(&rng, x, p.steps * all * parts, 2);
         fill(&rng, r, parts * p.hidden * p.hidden, .1f);
         fill(&rng, h, all, 1);
@@ -209,15 +222,14 @@ static void test_long(void **state) {
     test_rng_t rng = test_rng(5);
     int nplaces;
     const place_t *at = places(&nplaces);
-    for (int kind = 0; kind < 4; ++kind) {
-        const problem_t p = {.steps = 200,
-                             .batch = 1,
-                             .hidden = 70,
-                             .is_lstm = kind < 2,
-                             .reverse = kind % 2,
-                             .has_bias = kind == 2,
-                             .peeps = kind == 0};
-        const int64_t parts = p.is_lstm ? 4 : 3;
+    for (int kind = 0; kind < 6; ++kind) {
+        const problem_t p = {
+            .steps = 200,
+            .batch = 1,
+            .hidden = 70,
+            .is_lstm =
+                kind<2, .reverse = kind % 2, .has_bias = kind == 2, .peeps = kind == 0, .is_rnn = kind> 3};
+        const int64_t parts = parts_of(&p);
         fill(&rng, x, p.steps * p.hidden * parts, kind % 2 ? 100 : 2);
         fill(&rng, r, parts * p.hidden * p.hidden, .1f);
         fill(&rng, h, p.hidden, 1);

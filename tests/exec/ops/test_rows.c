@@ -162,8 +162,9 @@ static int dims_of(const dtp_op_row_t *row, int input, dnnl_tp_dims_t dims) {
                           row->cls == &dtp_class_max_pool || row->cls == &dtp_class_avg_pool ||
                           row->cls == &dtp_class_interpolate;
     for (int d = 0; d < 4; ++d) dims[d] = 1;
-    if (row->cls == &dtp_class_lstm || row->cls == &dtp_class_gru) { /* one unit */
-        const int64_t parts = row->cls == &dtp_class_lstm ? 4 : 3;
+    if (row->cls == &dtp_class_lstm || row->cls == &dtp_class_gru ||
+        row->cls == &dtp_class_rnn) { /* one unit */
+        const int64_t parts = row->cls == &dtp_class_lstm ? 4 : row->cls == &dtp_class_gru ? 3 : 1;
         dims[0] = input == 0 ? rows : input == 1 ? parts : 1;
         dims[2] = parts;
         if (input == 4) dims[0] = 3; /* peepholes */

@@ -129,7 +129,7 @@ static void pad(dnnl_tp_engine_t gpu, dnnl_tp_data_type_t dt) {
 static void recurrent(dnnl_tp_engine_t gpu, dtp_cell_t cell, bool has_more, int64_t n) {
     enum { STEPS = 3, BATCH = 2, MOST = 4 * 33 * 33 };
     const bool is_lstm = cell == DTP_CELL_LSTM;
-    const int64_t parts = is_lstm ? 4 : 3;
+    const int64_t parts = is_lstm ? 4 : cell == DTP_CELL_GRU ? 3 : 1;
     static float small[MOST]; /* so that no gate is at its end */
     for (int i = 0; i < MOST; ++i) small[i] = (float)(i % 23 - 11) / 64;
     const dtp_md_t state = dense(2, dnnl_tp_f32, BATCH, n, 0);
@@ -274,6 +274,7 @@ void run_graph_problems(dnnl_tp_engine_t gpu) {
     for (int64_t n = 33; n >= 20; n -= 13) {
         recurrent(gpu, DTP_CELL_LSTM, false, n), recurrent(gpu, DTP_CELL_GRU, false, n);
         recurrent(gpu, DTP_CELL_LSTM, true, n), recurrent(gpu, DTP_CELL_GRU, true, n);
+        recurrent(gpu, DTP_CELL_RNN, false, n);
     }
     resampling(gpu, dnnl_tp_resampling_nearest), resampling(gpu, dnnl_tp_resampling_linear);
     indexed_all(gpu);

@@ -1,18 +1,18 @@
-/* The steps of LSTM and GRU (graphs only): the problem and its arguments. */
+/* The steps of LSTM, GRU and RNN (graphs only): the problem and its arguments. */
 #ifndef DTP_COMMON_PROBLEMS_RECURRENT_H
 #define DTP_COMMON_PROBLEMS_RECURRENT_H
 
 #include "common/primitive/op_desc.h"
 
-typedef enum { DTP_CELL_LSTM, DTP_CELL_GRU } dtp_cell_t;
+typedef enum { DTP_CELL_LSTM, DTP_CELL_GRU, DTP_CELL_RNN } dtp_cell_t;
 
-/* What a step computes stands with the operators lstm and gru of exec/ops/ops.inc. All tensors are f32;
+/* What a step computes stands with the operators lstm, gru and rnn of exec/ops/ops.inc. All tensors are f32;
  * src, the states, bias and the results are dense. */
 typedef struct {
     dtp_op_desc_t base;
     int cell;                /* dtp_cell_t */
     int reverse;             /* step T - 1 comes first */
-    dtp_md_t src;            /* {T, B, G H}, G: 4 parts of LSTM, 3 of GRU */
+    dtp_md_t src;            /* {T, B, G H}, G: 4 parts of LSTM, 3 of GRU, 1 of RNN */
     dtp_md_t wei;            /* {G, H, H}; any: the implementation's choice */
     dtp_md_t h;              /* {B, H} */
     dtp_md_t c;              /* LSTM: {B, H}, else zero */

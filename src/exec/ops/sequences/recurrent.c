@@ -1,4 +1,4 @@
-/* The steps of LSTM and GRU; what they compute stands with the operators in ops.inc. */
+/* The steps of LSTM, GRU and RNN; what they compute stands with the operators in ops.inc. */
 #include "common/problems/graph/recurrent.h"
 #include "exec/ops/ops.h"
 
@@ -9,14 +9,14 @@ typedef struct {
 static const dtp_op_field_t recurrent_fields[] = {DTP_OPTIONAL(attrs_t, reverse, 0)};
 
 enum { X, R, H, LAST, PEEP }; /* LAST: c of LSTM, bias of GRU; PEEP: of LSTM */
-enum { LSTM_PARTS = 4, GRU_PARTS = 3, PEEP_PARTS = 3 };
+enum { LSTM_PARTS = 4, GRU_PARTS = 3, RNN_PARTS = 1, PEEP_PARTS = 3 };
 
 static int lstm_results(const void *attrs, int wanted) {
     (void)attrs;
     (void)wanted;
     return 3;
 }
-static int gru_results(const void *attrs, int wanted) {
+static int two_results(const void *attrs, int wanted) {
     (void)attrs;
     (void)wanted;
     return 2;
@@ -61,6 +61,7 @@ static dnnl_tp_status_t infer(const dtp_infer_t *c, int64_t parts) {
 }
 static dnnl_tp_status_t lstm_infer(const dtp_infer_t *c) { return infer(c, LSTM_PARTS); }
 static dnnl_tp_status_t gru_infer(const dtp_infer_t *c) { return infer(c, GRU_PARTS); }
+static dnnl_tp_status_t rnn_infer(const dtp_infer_t *c) { return infer(c, RNN_PARTS); }
 
 static dnnl_tp_status_t put(dtp_lower_t *l, int v, dtp_step_t *s, int arg, dtp_md_t *md) {
     const info_t *t = dtp_info(l, v);
@@ -78,16 +79,18 @@ static dnnl_tp_status_t give(dtp_lower_t *l, int v, dtp_step_t *s, int arg, dtp_
 }
 
 static dnnl_tp_status_t recurrent_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
-    const bool is_lstm = n->row->cls == &dtp_class_lstm;
-    const int64_t hidden = dtp_info(l, n->out[0])->dims[2],
-                  dims[] = {is_lstm ? LSTM_PARTS : GRU_PARTS, hidden, hidden};
+    const bool is_lstm = n->row->cls == &dtp_class_lstm, is_rnn = n->row->cls == &dtp_class_rnn;
+    const int64_t hidden = dtp_info(l, n->out[0])->dims[2], dims[] = {is_lstm  ? LSTM_PARTS
+                                                                      : is_rnn ? RNN_PARTS
+                                                                               : GRU_PARTS,
+                                                                      hidden, hidden};
     dtp_view_t none;
     dtp_step_t *s;
     dtp_packing_t *packing;
     for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_view_dense(l, n->in[i], &none)); /* steps before this one */
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_recurrent_desc_t), DTP_KIND_RECURRENT, DTP_RECURRENT_NARGS, &s));
     dtp_recurrent_desc_t *d = (dtp_recurrent_desc_t *)s->op;
-    d->cell = is_lstm ? DTP_CELL_LSTM : DTP_CELL_GRU;
+    d->cell = is_lstm ? DTP_CELL_LSTM : is_rnn ? DTP_CELL_RNN : DTP_CELL_GRU;
     d->reverse = ((const attrs_t *)n->attrs)->reverse;
     DTP_TRY(put(l, n->in[X], s, DTP_RECURRENT_SRC, &d->src));
     DTP_TRY(put(l, n->in[R], s, DTP_RECURRENT_WEI, &d->wei));
@@ -111,5 +114,8 @@ const dtp_op_class_t dtp_class_lstm =
     DTP_OP_CLASS(attrs_t, DTP_FIELDS(recurrent_fields), 0, 1 << R, DTP_NO_BF16, lstm_results, lstm_infer,
                  DTP_NO_VALUES, recurrent_lower, DTP_NO_CUT, DTP_NO_POST);
 const dtp_op_class_t dtp_class_gru =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(recurrent_fields), 0, 1 << R, DTP_NO_BF16, gru_results, gru_infer,
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(recurrent_fields), 0, 1 << R, DTP_NO_BF16, two_results, gru_infer,
+                 DTP_NO_VALUES, recurrent_lower, DTP_NO_CUT, DTP_NO_POST);
+const dtp_op_class_t dtp_class_rnn =
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(recurrent_fields), 0, 1 << R, DTP_NO_BF16, two_results, rnn_infer,
                  DTP_NO_VALUES, recurrent_lower, DTP_NO_CUT, DTP_NO_POST);
