@@ -173,8 +173,9 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_session_query(dnnl_tp_onnx_session
 
 /** Says in words which shapes the session's graphs serve, the newest graph first: a line for each
  * graph, then a line for each of its guards, "NODE: x.1 == 224", where x.1 is dimension 1 of input x
- * and NODE is the node that needs it (an input's name: the size itself is 0, 1, or 2 and more). For
- * people; programs should not rely on the form. Thread-safe.
+ * and NODE is the node that needs it (an input's name: the size itself is 0, 1, or 2 and more). Then
+ * a line for each capacity and number of new rows that states asked for: whether the past stays in
+ * its place, or why not. For people; programs should not rely on the form. Thread-safe.
  *
  * @param session a session
  * @param[out] text the caller's room for the text, which ends with 0; lines that have no room are

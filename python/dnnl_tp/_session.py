@@ -498,7 +498,8 @@ class Session(_Here):
 
     def explain(self) -> List[str]:
         """Which shapes the session's graphs serve that it has now, the newest first: a line for each graph, then one for each
-        condition, "NODE: x.1 == 224": x.1 is dimension 1 of input x, NODE what needs it. For people; the form may change."""
+        condition, "NODE: x.1 == 224": x.1 is dimension 1 of input x, NODE what needs it; then a line for each capacity and number of new
+        rows that states asked for: whether the past stays in its place, or why not. For people; the form may change."""
         if self._closed:
             raise ValueError("the session is closed")
         size, room = c.c_size_t(), 1 << 16

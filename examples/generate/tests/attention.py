@@ -19,6 +19,7 @@ class Graph:
         self.traps = []   # what must keep the past from its place
         self.words = []   # what the graph is, for people
         self.exact = True  # several new rows can be in place, too
+        self.opset = self.one(12, 17)
 
     def one(self, *choices):
         return choices[self.rng.integers(len(choices))]
@@ -40,6 +41,9 @@ class Graph:
     def op(self, kind, *inputs, name=None, **attributes):
         self.n += 1
         name = name or f"t{self.n}"
+        if self.opset < 13 and kind in ("Squeeze", "Unsqueeze"):  # axes are an attribute
+            axes = next(c for c in self.constants if c.name == inputs[1])
+            inputs, attributes = inputs[:1], {"axes": numpy_helper.to_array(axes).tolist()}
         self.nodes.append(helper.make_node(kind, inputs, [name], name=f"{kind}{self.n}", **attributes))
         return name
 
@@ -285,8 +289,8 @@ def model(seed, caches):
     g.op("Identity", x, name="y")
     outputs.insert(0, helper.make_tensor_value_info("y", f32, ["B", "S", env["hidden"]]))
     graph = helper.make_graph(g.nodes, "attention", inputs, outputs, g.constants)
-    m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=9)
-    g.words.insert(0, f"seed {seed}: {env['cache']}, {layers} layers, {env['heads']}/{env['groups']} heads of {env['d']}")
+    m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", g.opset), helper.make_opsetid("com.microsoft", 1)], ir_version=9)
+    g.words.insert(0, f"seed {seed}: opset {g.opset}, {env['cache']}, {layers} layers, {env['heads']}/{env['groups']} heads of {env['d']}")
     return g, env, m
 
 

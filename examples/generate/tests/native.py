@@ -11,7 +11,7 @@ except ImportError as missing:
     sys.exit(0)
 
 lib = c.CDLL(sys.argv[1])
-TYPES = {3: np.float32, 4: np.int32, 16: np.int64}
+TYPES = {3: np.float32, 4: np.int32, 8: np.bool_, 16: np.int64}
 
 
 class Tensor(c.Structure):

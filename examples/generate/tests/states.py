@@ -177,4 +177,92 @@ for n in [5] + [1] * 75:
     at += n
 assert state.info().in_place == 75, f"{state.info().in_place} runs in place with the number of keys as an input"
 state.close()
+
+
+def hole(g):
+    """A row in the middle of the table of positions does not see a key."""
+    x = next(i for i in g.initializer if i.name == "tril")
+    table = numpy_helper.to_array(x).copy()
+    table[0, 0, 37, 10] = False
+    x.CopyFrom(numpy_helper.from_array(table, "tril"))
+
+
+def sinks(g):
+    """A row sees the first keys and the last ones, by numbers that an import knows, because it is one row."""
+    at = next(i for i, n in enumerate(g.node) if n.op_type == "LessOrEqual")
+    node = g.node[at]
+    keys, rows = node.input
+    unsqueeze = next(n for n in g.node if rows in n.output)
+    old = next(n for n in g.node if unsqueeze.input[0] in n.output)
+    for name, value in (("few", 4), ("near", 20), ("nil", 0)):
+        g.initializer.append(numpy_helper.from_array(np.array(value, np.int64), name))
+    before = [helper.make_node("Sub", [old.input[1], old.input[0]], ["count"]),
+              helper.make_node("Range", ["nil", "count", old.input[2]], ["counted"]),
+              helper.make_node("Add", ["counted", old.input[0]], list(old.output))]
+    after = [helper.make_node("Sub", [rows, "near"], ["bound"]), helper.make_node("Greater", [keys, "bound"], ["last"]),
+             helper.make_node("Less", [keys, "few"], ["early"]), helper.make_node("Or", ["last", "early"], ["kept"]),
+             helper.make_node("And", ["causal", "kept"], list(node.output))]
+    node.output[0] = "causal"
+    nodes = []
+    for n in g.node:
+        nodes += before if n.name == old.name else [n]
+        nodes += after if n.name == node.name else []
+    del g.node[:]
+    g.node.extend(nodes)
+
+
+# Masks that agree with causal ones at the capacities that are looked at, and not between them.
+for name, change, options in ("hole", hole, []), ("sinks", sinks, ["--causal", "range"]):
+    session, peer = opened("states_" + name, "--style", "gpt2", *options, change=change)
+    ids, names, at = rng.integers(0, 50, (1, 70)), [i.name for i in peer.get_inputs()], 0
+    want, state = whole(peer, ids), State(session, names)
+    for n in [3] + [1] * 67:
+        near(state.run(input_ids=ids[:, at:at + n]), want[:, at:at + n], f"{name}, row {at}")
+        at += n
+    assert state.info().in_place == 0 and any("because" in line for line in explained(session)), name
+    state.close()
+
+
+def merged(g):
+    """The graph in both branches of an If, as exporters merge decoders with a past and without."""
+    inputs, outputs, branches = list(g.input), list(g.output), []
+    for branch in "then", "else":
+        body = onnx.GraphProto()
+        body.CopyFrom(g)
+        del body.input[:]
+        mine = {o for n in body.node for o in n.output} | {i.name for i in body.initializer}
+        renamed = lambda name: f"{branch}/{name}" if name in mine else name
+        for n in body.node:
+            n.input[:], n.output[:] = [renamed(x) for x in n.input], [renamed(x) for x in n.output]
+        for x in [*body.initializer, *body.output]:
+            x.name = renamed(x.name)
+        body.name = branch
+        branches.append(body)
+    node = helper.make_node("If", ["use_cache_branch"], [o.name for o in outputs], name="if", then_branch=branches[0], else_branch=branches[1])
+    flag = helper.make_tensor_value_info("use_cache_branch", onnx.TensorProto.BOOL, [1])
+    g.CopyFrom(helper.make_graph([node], "merged", [*inputs, flag], outputs))
+
+
+session, peer = opened("states_merged", "--style", "gpt2", "--mask", change=merged)
+ids, names = rng.integers(0, 50, (1, 40)), [i.name for i in peer.get_inputs()]
+want = peer.run(["logits"], {"input_ids": ids, "attention_mask": ones(1, 40), "use_cache_branch": np.array([True]), **no_past(peer, 1)})[0]
+state, at = State(session, names), 0
+for n in [5] + [1] * 35:
+    y = state.run(input_ids=ids[:, at:at + n], attention_mask=ones(1, at + n), use_cache_branch=np.array([at > 0]))
+    near(y, want[:, at:at + n], f"merged decoders, row {at}")
+    at += n
+assert state.info().in_place == 35, f"merged: {state.info().in_place} runs in place, {explained(session)}"
+# Where the table of positions ends, a run fails and leaves the state as it is; a shorter one goes on.
+session, peer = opened("states_end", "--style", "gpt2", "--positions", "90")
+ids, names, at = rng.integers(0, 50, (1, 90)), [i.name for i in peer.get_inputs()], 0
+want, state = whole(peer, ids), State(session, names)
+for n in [20] + [1] * 69:
+    near(state.run(input_ids=ids[:, at:at + n]), want[:, at:at + n], f"to the end, row {at}")
+    at += n
+state.run(fails=True, input_ids=ids[:, :2])
+assert state.info().length == 89 and state.info().in_place == 69
+near(state.run(input_ids=ids[:, 89:]), want[:, 89:], "the last row")
+state.run(fails=True, input_ids=ids[:, :1])
+assert state.info().length == 90 and state.info().in_place == 70
+state.close()
 print("states: logits are ONNX Runtime's")
