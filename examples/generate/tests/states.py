@@ -202,6 +202,8 @@ def sinks(g):
     after = [helper.make_node("Sub", [rows, "near"], ["bound"]), helper.make_node("Greater", [keys, "bound"], ["last"]),
              helper.make_node("Less", [keys, "few"], ["early"]), helper.make_node("Or", ["last", "early"], ["kept"]),
              helper.make_node("And", ["causal", "kept"], list(node.output))]
+    g.initializer.append(numpy_helper.from_array(np.array(-.5, np.float32), "shift"))  # so that no mask is 0
+    next(n for n in g.node if node.output[0] in n.input).input[1] = "shift"
     node.output[0] = "causal"
     nodes = []
     for n in g.node:
@@ -212,7 +214,7 @@ def sinks(g):
 
 
 # Masks that agree with causal ones at the capacities that are looked at, and not between them.
-for name, change, options in ("hole", hole, []), ("sinks", sinks, ["--causal", "range"]):
+for name, change, options in ("hole", hole, ["--positions", "200"]), ("hole", hole, []), ("sinks", sinks, ["--causal", "range"]):
     session, peer = opened("states_" + name, "--style", "gpt2", *options, change=change)
     ids, names, at = rng.integers(0, 50, (1, 70)), [i.name for i in peer.get_inputs()], 0
     want, state = whole(peer, ids), State(session, names)
