@@ -135,7 +135,8 @@ typedef void *(dnnl_tp_onnx_room_fn_t)(void *ctx, int index, const dnnl_tp_tenso
  * @param room gives room for the outputs, after all sizes are known and before the last part runs;
  *     called by the calling thread
  * @param ctx first argument of room; may be NULL
- * @param opts NULL = defaults, for each part of the run
+ * @param opts NULL = defaults, for each part of the run; waiting for another thread that compiles
+ *     ends at the deadline, too
  * @return what dnnl_tp_onnx_session_get_call() and dnnl_tp_onnx_call_run() return;
  *     invalid_arguments (an input without data). After a failure the contents of outputs are
  *     undefined. */

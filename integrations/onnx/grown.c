@@ -210,12 +210,14 @@ static dnnl_tp_status_t make(session_t *s, const dtp_grown_request_t *r, dtp_gro
 
 dnnl_tp_status_t dtp_grown_get(session_t *s, const dtp_grown_request_t *r, dtp_grown_t **grown) {
     dtp_grown_t *made = NULL, *dropped = NULL;
-    dtp_turn_t turn = {.list = &s->grown, .key = r->key, .key_bytes = r->key_bytes};
+    dtp_turn_t turn = {
+        .list = &s->grown, .key = r->key, .key_bytes = r->key_bytes, .deadline_ns = r->deadline_ns};
     pthread_mutex_lock(&s->lock);
     do *grown = find(s, r);
     while (!*grown && dtp_turn_wait(s, &turn));
     pthread_mutex_unlock(&s->lock);
     if (*grown) return dnnl_tp_success;
+    if (turn.is_late) return dtp_turn_late();
     const dnnl_tp_status_t status = make(s, r, &made);
     if (status) {
         dtp_turn_end(s, &turn, true);

@@ -198,7 +198,8 @@ dnnl_tp_status_t dnnl_tp_onnx_session_run(dnnl_tp_onnx_session_t session, int na
     for (int i = 0; i < nargs; ++i)
         if (args[i].info && !args[i].data && dtp_onnx_elems(args[i].info) > 0)
             return dtp_onnx_fail(dnnl_tp_invalid_arguments, "input %d has no data", i);
-    run_t run = {.session = session, .opts = opts, .request = {.args = args}};
+    run_t run = {
+        .session = session, .opts = opts, .request = {.args = args, .deadline_ns = dtp_deadline_of(opts)}};
     dtp_import_memory_init(&run.request.memory);
     pthread_mutex_lock(&session->lock);
     run.request.is_part = session->in_parts;

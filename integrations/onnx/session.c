@@ -486,12 +486,14 @@ static call_t *keep(session_t *s, const request_t *r, call_t *made) {
 dnnl_tp_status_t dtp_session_call(session_t *s, request_t *r, call_t **call) {
     call_t *made = NULL;
     DTP_ONNX_TRY(read_args(r, s));
-    dtp_turn_t turn = {.list = &s->calls, .key = r->key, .key_bytes = r->key_bytes};
+    dtp_turn_t turn = {
+        .list = &s->calls, .key = r->key, .key_bytes = r->key_bytes, .deadline_ns = r->deadline_ns};
     pthread_mutex_lock(&s->lock);
     do *call = find_call(s, r);
     while (!*call && dtp_turn_wait(s, &turn));
     pthread_mutex_unlock(&s->lock);
     if (*call) return dnnl_tp_success;
+    if (turn.is_late) return dtp_turn_late();
     const dnnl_tp_status_t status = make_call(s, r, &made);
     if (!status) *call = keep(s, r, made);
     dtp_turn_end(s, &turn, status != dnnl_tp_success);

@@ -46,8 +46,10 @@ typedef struct dtp_turn {
     struct dtp_turn *next;
     const void *list, *key; /* where it will be kept, as a name only, and its key there */
     size_t key_bytes;
+    int64_t deadline_ns; /* of the run, or 0 */
     pthread_t thread;
     bool is_alone; /* it waits for nobody */
+    bool is_late;  /* the deadline passed during a wait: the run ends */
 } dtp_turn_t;
 
 struct dnnl_tp_onnx_session {
@@ -84,7 +86,12 @@ typedef struct {
     bool is_part; /* the graph may end before a node that needs what only a run knows */
     int ngiven;   /* tensors that earlier parts made */
     dtp_given_t *given;
+    int64_t deadline_ns; /* of the run, or 0 */
 } request_t;
+
+static inline int64_t dtp_deadline_of(const dnnl_tp_run_opts_t *o) {
+    return o && o->struct_size > offsetof(dnnl_tp_run_opts_t, deadline_ns) ? o->deadline_ns : 0;
+}
 
 /* Memory of the library's allocator, zeroed. */
 void *dtp_session_alloc(size_t size);
@@ -110,8 +117,9 @@ dnnl_tp_status_t dtp_session_compile(const session_t *s, const_dnnl_tp_graph_t g
 dnnl_tp_status_t dtp_turns_init(session_t *s);
 /* Called under the lock by a thread that did not find what it wants. true: it may be there now; if
  * not, the thread calls again. false: it is this thread's turn, until dtp_turn_end(), which comes
- * after the moment when others find what was made. */
+ * after the moment when others find what was made; or it is late, and has no turn. */
 bool dtp_turn_wait(session_t *s, dtp_turn_t *mine);
+dnnl_tp_status_t dtp_turn_late(void);
 void dtp_turn_end(session_t *s, const dtp_turn_t *mine, bool failed);
 
 /* ---- guards.c ----------------------------------------------------------------------------------------------- */

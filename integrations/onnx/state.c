@@ -258,8 +258,10 @@ static dnnl_tp_status_t make_key(state_t *st, int64_t capacity, int64_t rows, si
 }
 
 /* The compiled model for this capacity, which stays the state's until the next one. */
-static dnnl_tp_status_t get_grown(state_t *st, int64_t capacity, int64_t rows) {
-    dtp_grown_request_t r = {st->npairs, st->pairs, capacity, rows, st->inputs, NULL, 0};
+static dnnl_tp_status_t get_grown(state_t *st, int64_t capacity, int64_t rows,
+                                  const dnnl_tp_run_opts_t *opts) {
+    dtp_grown_request_t r = {st->npairs, st->pairs, capacity, rows,
+                             st->inputs, NULL,      0,        dtp_deadline_of(opts)};
     dtp_grown_t *old = st->grown;
     DTP_ONNX_TRY(make_key(st, capacity, rows, &r.key_bytes));
     r.key = st->key;
@@ -330,7 +332,7 @@ static dnnl_tp_status_t try_in_place(state_t *st, const dnnl_tp_run_opts_t *opts
         return dnnl_tp_success;
     int64_t capacity = st->least_capacity;
     while (capacity < st->length + rows || capacity < st->capacity) capacity *= 2;
-    DTP_ONNX_TRY(get_grown(st, capacity, rows));
+    DTP_ONNX_TRY(get_grown(st, capacity, rows, opts));
     if (!st->grown->exe || (st->grown->most && st->length + rows > st->grown->most)) return dnnl_tp_success;
     DTP_ONNX_TRY(set_capacity(st, capacity));
     *done = true;

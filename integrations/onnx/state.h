@@ -54,6 +54,7 @@ typedef struct {
     dtp_grown_input_t *inputs; /* of the model */
     uint8_t *key;
     size_t key_bytes;
+    int64_t deadline_ns; /* of the run, or 0 */
 } dtp_grown_request_t;
 
 /* The tensor of a pair. */

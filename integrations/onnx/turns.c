@@ -12,7 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { STANDS_S = 1 }; /* no processor time for so long: it stands still */
+/* A thread that takes no processor time for so long stands still. */
+enum { NS = 1000000000, STANDS_NS = NS };
 
 /* turn_ended is never destroyed: that would wait for sleepers that a forked child does not have. */
 dnnl_tp_status_t dtp_turns_init(session_t *s) {
@@ -47,15 +48,29 @@ static dtp_turn_t *awaited(session_t *s, const dtp_turn_t *mine) {
 
 /* Processor time of a thread that has a turn. */
 static int64_t spent_ns(const dtp_turn_t *t) {
-    enum { NS = 1000000000 };
     clockid_t clock;
     struct timespec spent = {0, 0};
     if (pthread_getcpuclockid(t->thread, &clock) || clock_gettime(clock, &spent)) return 0;
     return (int64_t)spent.tv_sec * NS + spent.tv_nsec;
 }
 
+static int64_t now_ns(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * NS + t.tv_nsec;
+}
+
+dnnl_tp_status_t dtp_turn_late(void) {
+    return dtp_onnx_fail(dnnl_tp_deadline_exceeded,
+                         "the deadline passed before another thread had compiled the model");
+}
+
 bool dtp_turn_wait(session_t *s, dtp_turn_t *mine) {
     const dtp_turn_t *t = awaited(s, mine);
+    const int64_t now = now_ns(), stands = now + STANDS_NS;
+    const bool has_deadline = mine->deadline_ns && mine->deadline_ns < stands;
+    mine->is_late = t && has_deadline && mine->deadline_ns <= now;
+    if (mine->is_late) return false;
     if (!t) {
         mine->thread = pthread_self();
         mine->next = s->turns;
@@ -64,12 +79,10 @@ bool dtp_turn_wait(session_t *s, dtp_turn_t *mine) {
     }
     const int64_t spent = spent_ns(t);
     const uint64_t ended = s->turns_ended, failed = s->turns_failed;
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += STANDS_S;
-    const bool is_late = pthread_cond_timedwait(&s->turn_ended, &s->lock, &until) == ETIMEDOUT;
-    mine->is_alone =
-        s->turns_failed != failed || (is_late && s->turns_ended == ended && spent_ns(t) == spent);
+    const int64_t end = has_deadline ? mine->deadline_ns : stands;
+    const struct timespec until = {.tv_sec = (time_t)(end / NS), .tv_nsec = (long)(end % NS)};
+    const bool stood = pthread_cond_timedwait(&s->turn_ended, &s->lock, &until) == ETIMEDOUT && !has_deadline;
+    mine->is_alone = s->turns_failed != failed || (stood && s->turns_ended == ended && spent_ns(t) == spent);
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "onnx/dnnl_tp_onnx_session.h"
@@ -236,6 +237,55 @@ static void test_standing(void **state) {
     CHECK_OK(dnnl_tp_set_allocator(NULL));
 }
 
+static void *room_of(void *y, int index, const dnnl_tp_tensor_info_t *info) {
+    (void)index;
+    (void)info;
+    return y;
+}
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+}
+
+static int64_t over_ns; /* after the deadline of the run */
+static void *run_until(void *arg) {
+    enum { SOON_NS = 50000000 };
+    static float x[3 * K], y[3 * N];
+    user_t *u = arg;
+    const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {3, K}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_arg_t input = {&shape, x};
+    const dnnl_tp_run_opts_t opts = {.struct_size = sizeof opts, .deadline_ns = now_ns() + SOON_NS};
+    u->status = dnnl_tp_onnx_session_run(u->session, 1, &input, room_of, y, &opts);
+    over_ns = now_ns() - opts.deadline_ns;
+    return NULL;
+}
+static void await_deadline(void) {
+    pthread_t thread;
+    if (!pthread_create(&thread, NULL, run_until, &inner)) pthread_join(thread, NULL);
+}
+
+/* A run whose deadline passes while it waits ends then, and compiles nothing. */
+static void test_deadline(void **state) {
+    enum { MOST_NS = 800000000 };
+    (void)state;
+    count();
+    product(&model);
+    dnnl_tp_onnx_session_t s = open_session(&model);
+    user_t outer = {.session = s, .rows = 3};
+    inner = outer;
+    over_ns = -1;
+    atomic_store(&seen.hook, await_deadline);
+    use(&outer);
+    assert_true(outer.is_right);
+    assert_int_equal(inner.status, dnnl_tp_deadline_exceeded);
+    assert_true(over_ns >= 0 && over_ns < MOST_NS);
+    assert_int_equal(stats_of(s).imports, 1);
+    dnnl_tp_onnx_session_destroy(s);
+    CHECK_OK(dnnl_tp_set_allocator(NULL));
+}
+
 static int child_status = -1;
 static pthread_t sleeper;
 /* The parent has a turn and a sleeper; the child has neither, and ends turns of its own. */
@@ -407,6 +457,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same),     cmocka_unit_test(test_lengths),
                                        cmocka_unit_test(test_failure),  cmocka_unit_test(test_inside),
                                        cmocka_unit_test(test_standing), cmocka_unit_test(test_fork),
-                                       cmocka_unit_test(test_states)};
+                                       cmocka_unit_test(test_states),   cmocka_unit_test(test_deadline)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
