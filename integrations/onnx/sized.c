@@ -216,6 +216,29 @@ static bool windows(result_t *r, dtp_size_t channels, const int64_t *kernel) {
     return true;
 }
 
+/* Windows of every element, spread over the result; the converter has made pads of auto_pad numbers. */
+static bool spread(result_t *r) {
+    enum { SPACE = 2, MOST = INT16_MAX };
+    dtp_sizes_t *s = r->cv->im->sizes;
+    const val_t *w = r->in[1];
+    if (w->sizes || !has_word(r, dnnl_tp_op_attr_auto_pad, "none")) return false;
+    same(r, r->in[0]);
+    r->size[1] = dtp_size_number(s, w->info.dims[0]);
+    for (int i = 0; i < r->ndims - SPACE; ++i) {
+        const int64_t stride = entry(r, dnnl_tp_op_attr_strides, i, 1), k = w->info.dims[SPACE + i],
+                      dilation = entry(r, dnnl_tp_op_attr_dilations, i, 1),
+                      pads = entry(r, dnnl_tp_op_attr_pads_begin, i, 0) +
+                             entry(r, dnnl_tp_op_attr_pads_end, i, 0) -
+                             entry(r, dnnl_tp_op_attr_output_padding, i, 0);
+        if (stride > MOST || k > MOST || dilation > MOST || pads > MOST || pads < -MOST) return false;
+        const dtp_size_t in = r->size[SPACE + i], all = dtp_size_multiply(s, in, dtp_size_number(s, stride));
+        if (in < 0 || !dtp_cv_size_is(r->cv, dtp_size_number(s, 1), DTP_SIZE_AT_MOST, in)) return false;
+        r->size[SPACE + i] = dtp_size_add(s, all, dtp_size_number(s, dilation * (k - 1) + 1 - stride - pads));
+        if (r->size[SPACE + i] < 0) return false;
+    }
+    return true;
+}
+
 static bool pool(result_t *r) {
     const dnnl_tp_op_attr_t *kernel = attr_of(r, dnnl_tp_op_attr_kernel);
     return kernel && windows(r, dtp_cv_size(r->cv, r->in[0], 1), kernel->data);
@@ -306,6 +329,7 @@ static bool rule(result_t *r, int kind, int i) {
     case dnnl_tp_op_convolution:
         return !r->in[1]->sizes && r->in[1]->info.ndims > 1 &&
                windows(r, dtp_cv_size(r->cv, r->in[1], 0), r->in[1]->info.dims + 2);
+    case dnnl_tp_op_conv_transpose: return spread(r);
     case dnnl_tp_op_concat: return concat(r);
     case dnnl_tp_op_gather: return take(r, 0);
     case dnnl_tp_op_take: return take(r, axis_of(r, r->in[0]->info.ndims, 0));
@@ -493,8 +517,8 @@ static dtp_size_t product_of(cv_t *cv, int n, const dtp_size_t *sizes) {
     return all;
 }
 
-/* The operators of the graph below: their results have known sizes, so no rule is needed. */
-static val_t *sized_op(cv_t *cv, int kind, val_t *x, val_t *list, int nattr, const dnnl_tp_op_attr_t *attr,
+/* No rule is needed: the caller knows the sizes. */
+val_t *dtp_cv_sized_op(cv_t *cv, int kind, val_t *x, val_t *list, int nattr, const dnnl_tp_op_attr_t *attr,
                        int nout, int wanted, int ndims, const dtp_size_t *sizes) {
     enum { FEW = 3 };
     val_t *in[] = {x, list};
@@ -544,9 +568,9 @@ val_t *dtp_cv_resized(cv_t *cv, val_t *x, int ndims, const dtp_size_t *sizes) {
         {dnnl_tp_op_attr_special_zero, dnnl_tp_op_attr_bool, 1, &special},
         {dnnl_tp_op_attr_shape, dnnl_tp_op_attr_s64, ndims, to},
     };
-    if (special) return sized_op(cv, dnnl_tp_op_static_reshape, x, NULL, 2, attr, 1, 0, ndims, sizes);
-    return sized_op(cv, dnnl_tp_op_reshape, x, dtp_cv_size_list(cv, ndims, sizes), 1, attr, 1, 0, ndims,
-                    sizes);
+    if (special) return dtp_cv_sized_op(cv, dnnl_tp_op_static_reshape, x, NULL, 2, attr, 1, 0, ndims, sizes);
+    return dtp_cv_sized_op(cv, dnnl_tp_op_reshape, x, dtp_cv_size_list(cv, ndims, sizes), 1, attr, 1, 0,
+                           ndims, sizes);
 }
 
 val_t *dtp_cv_cut(cv_t *cv, val_t *x, int axis, dtp_size_t begin, dtp_size_t size) {
@@ -572,8 +596,8 @@ val_t *dtp_cv_cut(cv_t *cv, val_t *x, int axis, dtp_size_t begin, dtp_size_t siz
     const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &at};
     for (int d = 0; d < x->info.ndims; ++d) to[d] = d == axis ? size : dtp_cv_size(cv, x, d);
     if (cv->status) return NULL;
-    return sized_op(cv, dnnl_tp_op_split, x, dtp_cv_size_list(cv, n, parts), 1, &attr, n, wanted,
-                    x->info.ndims, to);
+    return dtp_cv_sized_op(cv, dnnl_tp_op_split, x, dtp_cv_size_list(cv, n, parts), 1, &attr, n, wanted,
+                           x->info.ndims, to);
 }
 
 val_t *dtp_cv_filled(cv_t *cv, const val_t *value, int ndims, const dtp_size_t *sizes) {

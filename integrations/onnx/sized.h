@@ -30,6 +30,9 @@ void dtp_cv_size_results(cv_t *cv, int kind, int nin, val_t *const *in, int natt
 val_t *dtp_cv_size_list(cv_t *cv, int n, const dtp_size_t *sizes);
 /* The number in the graph of known integers that are expressions. */
 dnnl_tp_value_t dtp_cv_elems_value(cv_t *cv, const val_t *x);
+/* Result `wanted` of an operator of x and of a list (NULL: none), which has these sizes. */
+val_t *dtp_cv_sized_op(cv_t *cv, int kind, val_t *x, val_t *list, int nattr, const dnnl_tp_op_attr_t *attr,
+                       int nout, int wanted, int ndims, const dtp_size_t *sizes);
 /* x in another shape, which has as many elements: proven, or by a guard. */
 val_t *dtp_cv_resized(cv_t *cv, val_t *x, int ndims, const dtp_size_t *sizes);
 /* Elements begin..begin+size-1 of an axis, which must be there: proven, or by a guard. */

@@ -24,7 +24,7 @@ n = h.make_node
 ncases = 0
 
 
-def case(name, nodes, inputs, inits=(), opset=17):
+def case(name, nodes, inputs, inits=(), opset=17, graphs=0):
     """inputs: name, declared shape, array; the output is y. One data set for each array of a list. The same once more beside a node
     that a graph for all sizes has not, so that guards say which sizes a graph serves."""
     for kind in ("", "_guarded"):
@@ -38,7 +38,7 @@ def case(name, nodes, inputs, inits=(), opset=17):
         outputs = [h.make_tensor_value_info(k, T.FLOAT, None) for k in (("y", "all_guards") if kind else ("y",))]
         graph = h.make_graph(nodes, name, infos, outputs, [numpy_helper.from_array(np.asarray(a), k) for k, a in inits])
         model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=9)
-        save(name + kind, model, [{k: a[i % len(a)] for (k, _, _), a in zip(inputs, arrays)} for i in range(max(map(len, arrays)))])
+        save(name + kind, model, [{k: a[i % len(a)] for (k, _, _), a in zip(inputs, arrays)} for i in range(max(map(len, arrays)))], graphs)
 
 
 def save(name, model, feeds, graphs=0):
@@ -216,7 +216,33 @@ case("groups_of_pictures", [n("Pad", ["x", "p"], ["q"]), n("GroupNormalization",
      [("p", [0, 0, 1, 0, 0, 0, 0, 2]), ("g", x((4,))[0]), ("b", x((4,))[0])], 21)
 case("enlarged", [n("Shape", ["x"], ["a"]), n("Slice", ["a", "two", "far"], ["hw"]), n("Mul", ["hw", "two"], ["hw2"]),
                   n("Slice", ["a", "z", "two"], ["nc"]), n("Concat", ["nc", "hw2"], ["s"], axis=0),
-                  n("Resize", ["x", "", "", "s"], ["y"], mode="linear")], pictures, lists + [("two", [2]), ("far", [2**40])])
+                  n("Resize", ["x", "", "", "s"], ["y"], mode="linear")], pictures, lists + [("two", [2]), ("far", [2**40])], graphs=2)
+# Resized by scales, to the size of another map, to sizes of few axes; of one picture and of more there is a graph each.
+for i, (up, attributes) in enumerate((([1, 1, 2, 3], {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}),
+                                      ([1, 1, 1.5, .75], {"mode": "linear"}),
+                                      ([1, 1, 2, 3], {"mode": "linear", "coordinate_transformation_mode": "align_corners"}))):
+    case(f"scaled_{i}", [n("Resize", ["x", "", "up"], ["r"], **attributes), n("Flatten", ["r"], ["y"], axis=3)], pictures,
+         [("up", np.array(up, f32))], graphs=2)
+case("scaled_as_before", [n("Upsample", ["x", "up"], ["r"], mode="nearest"), n("Flatten", ["r"], ["y"], axis=3)], pictures,
+     [("up", np.array([1, 1, 2, 3], f32))], 9, graphs=2)
+case("scaled_batch", [n("Resize", ["x", "", "up"], ["y"], mode="nearest")], [("x", ["b", 2, "h", "w"], x((2, 2, 3, 4), (4, 2, 4, 3)))],
+     [("up", np.array([2, 1, 2, 2], f32))])
+case("scaled_cubic", [n("Resize", ["x", "", "up"], ["y"], mode="cubic")], pictures, [("up", np.array([1, 1, 2, 2], f32))])
+case("to_a_map", [n("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1], strides=[2, 2]), n("Shape", ["c"], ["cs"]), n("Shape", ["x"], ["xs"]),
+                  n("Slice", ["cs", "z", "two"], ["nc"]), n("Slice", ["xs", "two", "far"], ["hw"]), n("Concat", ["nc", "hw"], ["s"], axis=0),
+                  n("Resize", ["c", "", "", "s"], ["r"], mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
+                  n("Conv", ["x", "v"], ["d"]), n("Add", ["r", "d"], ["y"])], pictures,
+     lists + [("two", [2]), ("far", [2**40]), ("w", x((4, 3, 3, 3))[0]), ("v", x((4, 3, 1, 1))[0])], graphs=2)
+case("two_axes", [n("Shape", ["x"], ["a"]), n("Slice", ["a", "two", "far"], ["hw"]), n("Add", ["hw", "two"], ["s"]),
+                  n("Resize", ["x", "", "", "s"], ["r"], mode="linear", axes=[2, -1], coordinate_transformation_mode="half_pixel_symmetric"),
+                  n("Flatten", ["r"], ["y"], axis=3)], pictures, lists + [("two", [2]), ("far", [2**40])], 18, graphs=2)
+for i, attributes in enumerate(({"strides": [2, 2], "pads": [1, 0, 1, 1], "output_padding": [1, 0]}, {"strides": [3, 1], "dilations": [2, 3]},
+                                {"strides": [2, 2], "auto_pad": "SAME_UPPER"}, {"strides": [2, 2], "group": 3})):
+    channels = 2 if "group" in attributes else 4
+    case(f"spread_{i}", [n("ConvTranspose", ["x", "w"], ["c"], **attributes), n("Relu", ["c"], ["r"]), n("Flatten", ["r"], ["y"], axis=2)], pictures,
+         [("w", x((3, channels, 3, 2))[0])], graphs=2)
+case("spread_to", [n("ConvTranspose", ["x", "w"], ["c"], strides=[2, 2], output_shape=[9, 8]), n("Flatten", ["c"], ["y"], axis=2)], pictures,
+     [("w", x((3, 4, 3, 2))[0])])
 
 # One graph for all lengths; in a decoder one for the prompt and one for all tokens behind it.
 def bert_feed(batch, tokens):

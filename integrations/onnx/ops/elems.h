@@ -28,4 +28,7 @@ bool dtp_elems_where(cv_t *cv);
 /* All elements of a list become one. */
 bool dtp_elems_reduce(cv_t *cv);
 
+/* The same for Resize and Upsample of a tensor with open sizes (resize.c). */
+bool dtp_onnx_resize_sized(cv_t *cv);
+
 #endif

@@ -1,6 +1,7 @@
 /* Resize and Upsample: the operator of graphs that interpolates; what it cannot do goes along one axis after another, where
  * each element is a weighted sum of a few elements of the input, whose positions and weights are known when the graph is
  * made. */
+#include "onnx/ops/elems.h"
 #include "onnx/ops/ops.h"
 
 #include <math.h>
@@ -200,19 +201,43 @@ static bool ratio(const axis_t *a, int64_t *to, int64_t *from) {
     return true;
 }
 
-/* The operator of graphs, if it does just this. */
-static val_t *interpolate(cv_t *cv, const resize_t *r, const axis_t *axes) {
+enum { SPACE = 2, MOST_SPACE = 3 };
+
+/* The operator of graphs can do this. */
+static bool is_plain(const resize_t *r, const val_t *x) {
+    const int n = x->info.ndims - SPACE;
+    return n >= 1 && n <= MOST_SPACE && x->info.data_type == dnnl_tp_f32 && r->mode != CUBIC &&
+           !r->antialias && !r->excludes && !r->extrapolates;
+}
+
+/* Its attributes; sizes: NULL if they are an input. Returns their number. */
+static int attrs_of(const resize_t *r, int n, const int64_t *to, const int64_t *from, const int64_t *sizes,
+                    dnnl_tp_op_attr_t attr[2 * MOST_SPACE]) {
     static const char *const places[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
                                          "align_corners", "asymmetric",           "tf_half_pixel_for_nn"};
     static const char *const filters[] = {"nearest", "linear"};
     static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
-    enum { SPACE = 2, MOST = 3 };
+    const char *words[] = {filters[r->mode], places[r->coordinates], roundings[r->nearest]};
+    const int keys[] = {dnnl_tp_op_attr_mode, dnnl_tp_op_attr_coordinate_transformation_mode,
+                        dnnl_tp_op_attr_nearest_mode};
+    int k = 0;
+    for (; k < MOST_SPACE; ++k)
+        attr[k] = (dnnl_tp_op_attr_t){keys[k], dnnl_tp_op_attr_string, (int)strlen(words[k]), words[k]};
+    if (to) {
+        attr[k++] = (dnnl_tp_op_attr_t){dnnl_tp_op_attr_scale_to, dnnl_tp_op_attr_s64, n, to};
+        attr[k++] = (dnnl_tp_op_attr_t){dnnl_tp_op_attr_scale_from, dnnl_tp_op_attr_s64, n, from};
+    }
+    if (sizes) attr[k++] = (dnnl_tp_op_attr_t){dnnl_tp_op_attr_sizes, dnnl_tp_op_attr_s64, n, sizes};
+    return k;
+}
+
+/* The operator of graphs, if it does just this. */
+static val_t *interpolate(cv_t *cv, const resize_t *r, const axis_t *axes) {
     val_t *x = cv->in[0];
     const int n = x->info.ndims - SPACE;
-    int64_t sizes[MOST], to[MOST], from[MOST];
-    if (n < 1 || n > MOST || x->info.data_type != dnnl_tp_f32 || r->mode == CUBIC || r->antialias ||
-        r->excludes || r->extrapolates)
-        return NULL;
+    int64_t sizes[MOST_SPACE], to[MOST_SPACE], from[MOST_SPACE];
+    dnnl_tp_op_attr_t attr[2 * MOST_SPACE];
+    if (!is_plain(r, x)) return NULL;
     for (int d = 0; d < x->info.ndims; ++d) {
         const axis_t *a = &axes[d];
         if (d < SPACE ? a->scale != 1 || a->in != a->out : a->in < 1 || a->out < 1) return NULL;
@@ -220,16 +245,8 @@ static val_t *interpolate(cv_t *cv, const resize_t *r, const axis_t *axes) {
         sizes[d - SPACE] = a->out;
         if (!ratio(a, &to[d - SPACE], &from[d - SPACE])) return NULL;
     }
-    const char *words[] = {filters[r->mode], places[r->coordinates], roundings[r->nearest]};
-    const int keys[] = {dnnl_tp_op_attr_mode, dnnl_tp_op_attr_coordinate_transformation_mode,
-                        dnnl_tp_op_attr_nearest_mode};
-    dnnl_tp_op_attr_t attr[2 * MOST] = {{dnnl_tp_op_attr_sizes, dnnl_tp_op_attr_s64, n, sizes},
-                                        {dnnl_tp_op_attr_scale_to, dnnl_tp_op_attr_s64, n, to},
-                                        {dnnl_tp_op_attr_scale_from, dnnl_tp_op_attr_s64, n, from}};
-    for (int i = 0; i < MOST; ++i)
-        attr[MOST + i] =
-            (dnnl_tp_op_attr_t){keys[i], dnnl_tp_op_attr_string, (int)strlen(words[i]), words[i]};
-    return dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_interpolate, 1, &x, 2 * MOST, attr);
+    return dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_interpolate, 1, &x, attrs_of(r, n, to, from, sizes, attr),
+                     attr);
 }
 
 static void resize(cv_t *cv, const resize_t *r, const axis_t *axes) {
@@ -295,25 +312,32 @@ static void every_axis(int nd, int *at) {
 
 static const char *const modes[] = {"nearest", "linear", "cubic"};
 
+static resize_t read_upsample(cv_t *cv) {
+    static const char *const old[] = {"nearest", "linear", "bilinear"};
+    resize_t r = {.coordinates = ASYMMETRIC, .nearest = FLOOR};
+    r.mode = word(cv, "mode", old, sizeof old / sizeof *old) ? LINEAR : NEAREST;
+    return r;
+}
+
+/* The scales of Upsample, an input or an attribute. */
+static const double *scales_of(cv_t *cv, int64_t *n) {
+    if (cv->nin > 1) return dtp_cv_numbers(cv, 1, n);
+    const float *given = dtp_cv_attr_floats(cv, "scales", n);
+    double *scales = dtp_cv_alloc(cv, (size_t)(*n > 0 ? *n : 0) * sizeof *scales + 1);
+    for (int64_t i = 0; scales && i < *n; ++i) scales[i] = (double)given[i];
+    return scales;
+}
+
 /* Upsample, and version 10 of Resize: scales, asymmetric, downwards. */
 void dtp_onnx_upsample(cv_t *cv) {
-    static const char *const old[] = {"nearest", "linear", "bilinear"};
     axis_t axes[DNNL_TP_MAX_NDIMS];
     int at[DNNL_TP_MAX_NDIMS];
     int64_t n;
-    resize_t r = {.coordinates = ASYMMETRIC, .nearest = FLOOR};
-    r.mode = word(cv, "mode", old, sizeof old / sizeof *old) ? LINEAR : NEAREST;
+    const resize_t r = read_upsample(cv);
     sizes_of(cv, axes);
     every_axis(cv->in[0]->info.ndims, at);
-    if (cv->nin > 1) {
-        const double *scales = dtp_cv_numbers(cv, 1, &n);
-        take_scales(cv, cv->in[0]->info.ndims, at, n, scales, axes);
-    } else {
-        double scales[DNNL_TP_MAX_NDIMS];
-        const float *given = dtp_cv_attr_floats(cv, "scales", &n);
-        for (int64_t i = 0; i < n && i < DNNL_TP_MAX_NDIMS; ++i) scales[i] = (double)given[i];
-        take_scales(cv, cv->in[0]->info.ndims, at, n, scales, axes);
-    }
+    const double *scales = scales_of(cv, &n);
+    take_scales(cv, cv->in[0]->info.ndims, at, n, scales, axes);
     if (!cv->status) resize(cv, &r, axes);
 }
 
@@ -333,15 +357,16 @@ static void keep_ratio(cv_t *cv, int policy, int n, const int *at, axis_t *axes)
     }
 }
 
-void dtp_onnx_resize(cv_t *cv) {
-    enum { ROI = 1, SCALES, SIZES };
+enum { ROI = 1, SCALES, SIZES };
+
+/* at: the n axes that it names; *policy: how sizes keep the ratio, 0: they do not. */
+static resize_t read_resize(cv_t *cv, int *n, int *at, int *policy) {
+    enum { AXES_SINCE = 18 };
     static const char *const coordinates[] = {
         "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
         "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
     static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
     static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
-    axis_t axes[DNNL_TP_MAX_NDIMS];
-    int at[DNNL_TP_MAX_NDIMS], n = cv->in[0]->info.ndims;
     int64_t count;
     resize_t r = {.mode = (filter_t)word(cv, "mode", modes, sizeof modes / sizeof *modes)};
     r.coordinates = (coordinates_t)word(cv, "coordinate_transformation_mode", coordinates,
@@ -351,19 +376,27 @@ void dtp_onnx_resize(cv_t *cv) {
     r.excludes = dtp_cv_int(cv, "exclude_outside", 0) != 0;
     r.outside = (double)dtp_cv_float(cv, "extrapolation_value", 0.f);
     r.extrapolates = r.coordinates == TF_CROP_AND_RESIZE;
-    enum { AXES_SINCE = 18 };
-    int policy = 0;
-    every_axis(n, at);
+    *n = cv->in[0]->info.ndims;
+    *policy = 0;
+    every_axis(*n, at);
     if (cv->since >= AXES_SINCE) {
         r.antialias = dtp_cv_int(cv, "antialias", 0) != 0;
-        policy = word(cv, "keep_aspect_ratio_policy", policies, sizeof policies / sizeof *policies);
+        *policy = word(cv, "keep_aspect_ratio_policy", policies, sizeof policies / sizeof *policies);
         const int64_t *given = dtp_cv_attr_ints(cv, "axes", &count);
-        if (!cv->status && count > n)
+        if (!cv->status && count > *n)
             dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld axes", (long long)count);
-        if (count >= 0 && !cv->status) n = (int)count;
-        for (int i = 0; i < n && count >= 0 && !cv->status; ++i)
+        if (count >= 0 && !cv->status) *n = (int)count;
+        for (int i = 0; i < *n && count >= 0 && !cv->status; ++i)
             at[i] = dtp_cv_axis(cv, given[i], cv->in[0]->info.ndims);
     }
+    return r;
+}
+
+void dtp_onnx_resize(cv_t *cv) {
+    axis_t axes[DNNL_TP_MAX_NDIMS];
+    int at[DNNL_TP_MAX_NDIMS], n, policy;
+    int64_t count;
+    const resize_t r = read_resize(cv, &n, at, &policy);
     sizes_of(cv, axes);
     if (r.extrapolates) {
         const double *roi = dtp_cv_numbers(cv, ROI, &count);
@@ -393,4 +426,65 @@ void dtp_onnx_resize(cv_t *cv) {
         take_scales(cv, n, at, count, scales, axes);
     }
     if (!cv->status) resize(cv, &r, axes);
+}
+
+/* ---- Open sizes ------------------------------------------------------------------------------------------------ */
+
+/* Whether a size stays above 0, whatever the symbols: proven, or by a guard. */
+static bool is_positive(cv_t *cv, dtp_size_t size) {
+    return hint(cv, size) >= 1 && dtp_cv_size_is(cv, number(cv, 1), DTP_SIZE_AT_MOST, size);
+}
+
+bool dtp_onnx_resize_sized(cv_t *cv) {
+    const bool is_old = cv->row->convert == dtp_onnx_upsample;
+    const double far = 0x1p31;
+    val_t *x = cv->in[0];
+    const int nd = x->info.ndims, space = nd - SPACE;
+    int at[DNNL_TP_MAX_NDIMS], n = nd, policy = 0;
+    int64_t count = 0, up[DNNL_TP_MAX_NDIMS], down[DNNL_TP_MAX_NDIMS];
+    dtp_size_t to[DNNL_TP_MAX_NDIMS];
+    dnnl_tp_op_attr_t attr[2 * MOST_SPACE];
+    if (is_old) every_axis(n, at);
+    const resize_t r = is_old ? read_upsample(cv) : read_resize(cv, &n, at, &policy);
+    const bool by_sizes = !is_old && dtp_cv_given(cv, SIZES);
+    const val_t *scale_input = is_old ? (cv->nin > 1 ? cv->in[1] : NULL) : by_sizes ? NULL : cv->in[SCALES];
+    if (cv->status || !is_plain(&r, x) || policy ||
+        (scale_input && (!scale_input->data || scale_input->elems)))
+        return cv->status;
+    const dtp_size_t *sizes = by_sizes ? dtp_elems_of(cv, cv->in[SIZES], &count) : NULL;
+    const double *scales = by_sizes ? NULL
+                           : is_old ? scales_of(cv, &count)
+                                    : dtp_cv_numbers(cv, SCALES, &count);
+    if (cv->status || (!sizes && !scales) || count != n) return cv->status;
+    for (int d = 0; d < nd; ++d) {
+        to[d] = dtp_cv_size(cv, x, d);
+        up[d] = down[d] = 1;
+    }
+    for (int i = 0; i < n; ++i) {
+        const int d = at[i];
+        if (sizes) to[d] = sizes[i];
+        else {
+            if (!(scales[i] > 0 && scales[i] < far && (double)x->info.dims[d] * scales[i] < far))
+                return false;
+            const axis_t a = {.to = scales[i], .from = 1};
+            if (!ratio(&a, &up[d], &down[d])) return false;
+            /* As the product in double is rounded down: it is exact. */
+            to[d] = dtp_size_multiply(cv->im->sizes, to[d], number(cv, up[d]));
+            to[d] = to[d] < 0 ? to[d] : dtp_size_divide(cv->im->sizes, to[d], number(cv, down[d]));
+        }
+        if (to[d] < 0) return false;
+    }
+    for (int d = 0; d < nd; ++d) {
+        const dtp_size_t have = dtp_cv_size(cv, x, d);
+        if (d < SPACE ? up[d] != down[d] || hint(cv, to[d]) != hint(cv, have) ||
+                            !dtp_cv_size_is(cv, to[d], DTP_SIZE_EQUAL, have)
+                      : !is_positive(cv, have) || !is_positive(cv, to[d]))
+            return cv->status;
+    }
+    dtp_cv_set(cv, 0,
+               dtp_cv_sized_op(dtp_cv_last(cv), dnnl_tp_op_interpolate, x,
+                               dtp_cv_size_list(cv, space, to + SPACE),
+                               attrs_of(&r, space, sizes ? NULL : up + SPACE, down + SPACE, NULL, attr), attr,
+                               1, 0, nd, to));
+    return true;
 }

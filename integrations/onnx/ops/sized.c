@@ -461,8 +461,8 @@ static convert_t *const plain[] = {dtp_onnx_unary,
 
 /* The same, but for the sizes of other inputs than the first, which are weights as a rule. */
 static convert_t *const plain_first[] = {
-    dtp_onnx_conv,       dtp_onnx_max_pool,         dtp_onnx_average_pool,  dtp_onnx_quantize,
-    dtp_onnx_dequantize, dtp_onnx_dynamic_quantize, dtp_onnx_matmul_integer};
+    dtp_onnx_conv,     dtp_onnx_conv_transpose, dtp_onnx_max_pool,         dtp_onnx_average_pool,
+    dtp_onnx_quantize, dtp_onnx_dequantize,     dtp_onnx_dynamic_quantize, dtp_onnx_matmul_integer};
 
 /* Of known integers. */
 static const struct {
@@ -494,6 +494,8 @@ static const struct {
                 {dtp_onnx_gather, gather},
                 {dtp_onnx_tile, tile},
                 {dtp_onnx_pad, pad},
+                {dtp_onnx_resize, dtp_onnx_resize_sized},
+                {dtp_onnx_upsample, dtp_onnx_resize_sized},
                 {dtp_onnx_softmax_1, softmax},
                 {dtp_onnx_global_pool, global_pool}};
 

@@ -1,5 +1,6 @@
 /* Windows that slide over the spatial dimensions: convolutions, pooling, local response normalization. */
 #include "onnx/ops/ops.h"
+#include "onnx/sized.h"
 
 #include <math.h>
 
@@ -223,7 +224,10 @@ static val_t *lengthened(cv_t *cv, val_t *x, window_t *w, int64_t *more) {
                       end = w->end[d] - more[d] + at_end;
         const int64_t before = w->begin[d] < 0 ? (s - 1 - w->begin[d]) / s : 0,
                       after = end < 0 ? (s - 1 - end) / s : 0;
-        if (before || after) x = dtp_cv_pad_axis(cv, x, SPACE + d, before, after, 0);
+        if (before || after) {
+            dtp_cv_guard_sizes(cv, x);
+            x = dtp_cv_pad_axis(cv, x, SPACE + d, before, after, 0);
+        }
         w->begin[d] += before * s;
         w->end[d] = end + after * s;
         more[d] = at_end;

@@ -1,4 +1,5 @@
-/* Other sizes of the spatial dimensions, in the order of dimensions that src has. */
+/* Other sizes of the spatial dimensions, in the order of dimensions that src has: those of the attribute `sizes`, or of
+ * the second input. */
 #include "exec/ops/ops.h"
 
 #include "common/problems/resampling.h"
@@ -26,7 +27,7 @@ typedef struct {
     dtp_word_t mode, coordinate_transformation_mode, nearest_mode;
     dtp_list_t sizes, scale_to, scale_from;
 } attrs_t;
-static const dtp_op_field_t interpolate_fields[] = {DTP_NEEDED(attrs_t, sizes),
+static const dtp_op_field_t interpolate_fields[] = {DTP_OPTIONAL(attrs_t, sizes, 0),
                                                     DTP_WORD(attrs_t, mode, modes),
                                                     DTP_WORD(attrs_t, coordinate_transformation_mode, places),
                                                     DTP_WORD(attrs_t, nearest_mode, roundings),
@@ -43,15 +44,25 @@ static dnnl_tp_status_t interpolate_infer(const dtp_infer_t *c) {
          "src has type %s, f32 or bf16 is needed", dnnl_tp_dt2str(x->data_type));
     SHAPE(x->ndims >= 3 && x->ndims <= 5, "src %s has %d dimensions, 3..5 are allowed", dtp_info_text(x, tx),
           x->ndims);
-    ATTR(a->sizes.n == n, "sizes has %d elements, src %d spatial dimensions", (int)a->sizes.n, n);
+    const info_t *t = c->nin > 1 ? c->in[1] : NULL;
+    if (t) {
+        TYPE(t->data_type == dnnl_tp_s64 || t->data_type == dnnl_tp_s32,
+             "sizes have type %s, s64 or s32 is needed", dnnl_tp_dt2str(t->data_type));
+        SHAPE(!a->sizes.n && t->ndims == 1 && dtp_dims_fit(t->dims[0], n),
+              "sizes %s, src %d spatial dimensions, and %d sizes in an attribute", dtp_info_text(t, tx), n,
+              (int)a->sizes.n);
+    }
+    ATTR(t || a->sizes.n == n, "sizes has %d elements, src %d spatial dimensions", (int)a->sizes.n, n);
     ATTR((a->scale_to.n == n || a->scale_to.n == 0) && a->scale_from.n == a->scale_to.n,
          "scale_to has %d elements, scale_from %d, src %d spatial dimensions", (int)a->scale_to.n,
          (int)a->scale_from.n, n);
+    const int64_t *sizes = t ? c->known[1] : a->sizes.at; /* NULL: known when the graph is compiled */
     for (int i = 0; i < n; ++i) {
-        const int64_t out = a->sizes.at[i];
-        ATTR(out >= 0 && out <= INT32_MAX, "sizes has %lld, needed is 0 to %d", (long long)out, INT32_MAX);
-        SHAPE(x->dims[2 + i] != 0 || out == 0, "spatial dimension %d of src %s cannot become %lld", i,
-              dtp_info_text(x, tx), (long long)out);
+        const int64_t out = sizes ? sizes[i] : DNNL_TP_RUNTIME_DIM_VAL;
+        ATTR(!sizes || (out >= 0 && out <= INT32_MAX), "sizes has %lld, needed is 0 to %d", (long long)out,
+             INT32_MAX);
+        SHAPE(!sizes || x->dims[2 + i] != 0 || out == 0, "spatial dimension %d of src %s cannot become %lld",
+              i, dtp_info_text(x, tx), (long long)out);
         ATTR(!a->scale_to.n || (a->scale_to.at[i] > 0 && a->scale_from.at[i] > 0),
              "the scale of spatial dimension %d is not above 0", i);
         c->out->dims[2 + i] = out;
@@ -59,8 +70,7 @@ static dnnl_tp_status_t interpolate_infer(const dtp_infer_t *c) {
     return dnnl_tp_success;
 }
 
-static dtp_resampling_rule_t rule_of(const attrs_t *a, int i, int64_t size) {
-    const double in = (double)size, out = (double)a->sizes.at[i];
+static dtp_resampling_rule_t rule_of(const attrs_t *a, int i, double in, double out) {
     const double to = a->scale_to.n ? (double)a->scale_to.at[i] : out,
                  from = a->scale_to.n ? (double)a->scale_from.at[i] : in;
     const double length = from == in ? to : in * to / from;
@@ -91,7 +101,7 @@ static dnnl_tp_status_t interpolate_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     d->spatial = x->ndims - 2;
     d->nrule = DTP_RESAMPLING_RULE * d->spatial;
     for (int i = 0; i < d->spatial; ++i) {
-        const dtp_resampling_rule_t rule = rule_of(a, i, x->dims[2 + i]);
+        const dtp_resampling_rule_t rule = rule_of(a, i, (double)x->dims[2 + i], (double)to->dims[2 + i]);
         memcpy(&d->rule[i * DTP_RESAMPLING_RULE], &rule, sizeof rule);
     }
     DTP_TRY(dtp_md_init_strides(&d->src, x->ndims, x->dims, x->data_type, src.strides));
@@ -104,5 +114,5 @@ static dnnl_tp_status_t interpolate_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 const dtp_op_class_t dtp_class_interpolate = DTP_OP_CLASS(
-    attrs_t, DTP_FIELDS(interpolate_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART, 0, 1, dtp_one_result,
-    interpolate_infer, DTP_NO_VALUES, interpolate_lower, dtp_cut_all, DTP_NO_POST);
+    attrs_t, DTP_FIELDS(interpolate_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART | DTP_OP_SHAPE_INPUT, 0,
+    1, dtp_one_result, interpolate_infer, DTP_NO_VALUES, interpolate_lower, dtp_cut_all, DTP_NO_POST);

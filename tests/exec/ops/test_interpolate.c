@@ -152,8 +152,64 @@ static void test_edges(void **state) {
     CHECK_OK(dnnl_tp_graph_destroy(g));
 }
 
+/* Sizes as an input: as the attribute's when the graph is compiled, and refused where they are not known then. */
+static void test_sizes_input(void **state) {
+    (void)state;
+    enum { H = 3, W = 4, TO_H = 5, TO_W = 9 };
+    static const int64_t dims[4] = {1, 2, H, W}, sizes[2] = {TO_H, TO_W};
+    static const dnnl_tp_dims_t open = {1, 2, DNNL_TP_RUNTIME_DIM_VAL, DNNL_TP_RUNTIME_DIM_VAL}, two = {2};
+    static float attribute[2 * TO_H * TO_W];
+    for (int i = 0; i < 2 * H * W; ++i) x[i] = (float)(i * i % 7);
+    CHECK_OK(run(4, dims, sizes, "linear", places[0], roundings[0], NULL, NULL, 1));
+    memcpy(attribute, y, sizeof attribute);
+    for (int is_known = 0; is_known < 2; ++is_known) {
+        dnnl_tp_graph_t g;
+        dnnl_tp_value_t in[2], out;
+        dnnl_tp_tensor_info_t info;
+        dnnl_tp_engine_t engine;
+        dnnl_tp_executable_t exe;
+        const char *linear = "linear";
+        dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_mode, dnnl_tp_op_attr_string, 6, linear},
+                                    {dnnl_tp_op_attr_sizes, dnnl_tp_op_attr_s64, 2, sizes}};
+        CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+        CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+        CHECK_OK(dnnl_tp_graph_input(g, &in[0], "x", dnnl_tp_f32, 4, open));
+        if (is_known)
+            CHECK_OK(dnnl_tp_graph_constant(g, &in[1], "to", dnnl_tp_s64, 1, two, sizes, 0, NULL, NULL));
+        else CHECK_OK(dnnl_tp_graph_input(g, &in[1], "to", dnnl_tp_s64, 1, two));
+        CHECK_STATUS(dnnl_tp_graph_op(g, dnnl_tp_op_interpolate, "", 2, in, 2, attr, 1, &out),
+                     dnnl_tp_invalid_shape); /* both */
+        CHECK_STATUS(dnnl_tp_graph_op(g, dnnl_tp_op_interpolate, "", 1, in, 1, attr, 1, &out),
+                     dnnl_tp_invalid_graph_op); /* neither */
+        CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_interpolate, "", 2, in, 1, attr, 1, &out));
+        CHECK_OK(dnnl_tp_graph_value_info(g, out, &info));
+        assert_true(info.dims[1] == 2 && info.dims[3] == (is_known ? TO_W : DNNL_TP_RUNTIME_DIM_VAL));
+        CHECK_OK(dnnl_tp_graph_output(g, out, "y"));
+        dnnl_tp_tensor_info_t shapes[2] = {{.data_type = dnnl_tp_f32, .ndims = 4, .dims = {1, 2, H, W}},
+                                           {.data_type = dnnl_tp_s64, .ndims = 1, .dims = {2}}};
+        const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts};
+        if (!is_known)
+            CHECK_STATUS(dnnl_tp_executable_compile(&exe, g, engine, 2, shapes, &opts),
+                         dnnl_tp_invalid_shape);
+        else {
+            dnnl_tp_stream_t stream;
+            void *from[1] = {x};
+            void *to[1] = {y};
+            memset(y, 0, sizeof attribute);
+            CHECK_OK(dnnl_tp_executable_compile(&exe, g, engine, 1, shapes, &opts));
+            CHECK_OK(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags));
+            CHECK_OK(dnnl_tp_executable_run(exe, stream, 1, from, 1, to, NULL));
+            assert_memory_equal(y, attribute, sizeof attribute);
+            CHECK_OK(dnnl_tp_stream_destroy(stream));
+            CHECK_OK(dnnl_tp_executable_destroy(exe));
+        }
+        CHECK_OK(dnnl_tp_graph_destroy(g));
+        CHECK_OK(dnnl_tp_engine_destroy(engine));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_linear), cmocka_unit_test(test_nearest),
-                                       cmocka_unit_test(test_edges)};
+                                       cmocka_unit_test(test_edges), cmocka_unit_test(test_sizes_input)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
