@@ -97,9 +97,9 @@ static void rows_and_forms(void **state) {
  * column panel a call takes many blocks of rows. A row has the bits that it has among few rows. */
 static void short_sums(void **state) {
     (void)state;
-    enum { ROWS = 3001, PART = 29, COLS = 136, STEPS = 64 };
+    enum { ROWS = 3001, PART = 29, FEW = 11, COLS = 136, STEPS = 64 };
     rng = test_rng(3);
-    static const int64_t ks[] = {1, 16, 27, STEPS}, ns[] = {7, 16, 40, 96, COLS};
+    static const int64_t ks[] = {1, 16, 27, STEPS}, ns[] = {7, 16, 40, 64, 96, COLS};
     const dtp_ukr_set_t *set[SETS];
     const int count = sets(set);
     float *a = values(ROWS * STEPS), *b = values(STEPS * COLS), *got = values(ROWS * COLS), part[PART * COLS];
@@ -107,8 +107,8 @@ static void short_sums(void **state) {
         for (size_t t = 0; t < sizeof ks / sizeof *ks * (sizeof ns / sizeof *ns); ++t) {
             const int64_t k = ks[t % 4], n = ns[t / 4];
             product(set[i], DTP_GEMM_A_DIRECT, DTP_GEMM_B_PACKED, ROWS, n, k, a, b, got);
-            for (int64_t r = 0; r < ROWS; r += PART) {
-                const int64_t rows = dtp_min64(PART, ROWS - r);
+            for (int64_t r = 0, rows; r < ROWS; r += rows) {
+                rows = dtp_min64(r % 2 ? FEW : PART, ROWS - r);
                 product(set[i], DTP_GEMM_A_DIRECT, DTP_GEMM_B_PACKED, rows, n, k, a + r * k, b, part);
                 assert_memory_equal(got + r * n, part, sizeof *got * (size_t)(rows * n));
             }

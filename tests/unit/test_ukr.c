@@ -39,7 +39,8 @@ typedef struct {
     int mr, nv, cols;
     int64_t k, nblk;
     bool plain, table, taps, add, add_table, bias, half_panel, past;
-    int even; /* not 0: the kernel is set->even[even - 1] */
+    int even;   /* not 0: the kernel is set->even[even - 1] */
+    int strips; /* not 0: of `across` */
     uint32_t flags;
     int pf_mode, pf_shift;
 } case_t;
@@ -56,7 +57,7 @@ static void check_tile(const case_t *c) {
                   lda = c->even ? c->set->even[c->even - 1].lda / 4 : k * ntap + 3,
                   ldc = c->cols + (c->past ? 16 : 5),
                   ldb = c->cols + 2 + (c->cols == 14); /* a step of 64 bytes means packed */
-    const int64_t steps = k * ntap, width = 16 * c->nv;
+    const int64_t steps = k * ntap, width = 16 * c->nv * (c->strips ? c->strips : 1);
     float *a = values((size_t)(c->even ? (rows - 1) * lda + steps : rows * lda)),
           *add = values((size_t)(rows * ldc)), *bias = values((size_t)c->cols);
     float *out = lines((size_t)(rows * ldc)), *old = malloc(sizeof(float) * (size_t)(rows * ldc));
@@ -85,6 +86,7 @@ static void check_tile(const case_t *c) {
                         .ntap = ntap,
                         .k = k,
                         .nblk = c->nblk,
+                        .strips = c->strips,
                         .flags = c->flags | (c->past ? DTP_UKR_STREAM : 0),
                         .add_scale = 0.5f,
                         .floor = (float)(c->k % 3) - 1,
@@ -112,6 +114,7 @@ static void check_tile(const case_t *c) {
         u.copy_bs = k * 64;
     }
     if (c->even) c->set->even[c->even - 1].fn(&u);
+    else if (c->strips) c->set->across[c->nv](&u);
     else if (c->mr > DTP_UKR_MAX_MR) c->set->tall[c->nv][c->mr](&u);
     else (c->half_panel ? c->set->half_panel : c->set->tile[c->nv])[c->mr](&u);
     for (int64_t i = 0; i < rows; ++i)
@@ -183,6 +186,7 @@ static void check_set(const dtp_ukr_set_t *set, const char *name, bool whole) {
         for (int mr = 0; mr <= DTP_UKR_MAX_MR; ++mr)
             assert_true(!set->tile[nv][mr] == !(mr > 0 && mr <= set->max_mr[nv]));
     }
+    for (int nv = 0; nv <= DTP_UKR_MAX_NV; ++nv) assert_true(!set->across[nv] || set->max_mr[nv] > 0);
     for (int nv = 0; nv <= DTP_UKR_TALL_PANELS; ++nv)
         for (int rows = 0; rows <= DTP_UKR_MAX_MR; ++rows) assert_null(set->tall[nv][rows]);
     for (int nv = 0; nv <= DTP_UKR_TALL_PANELS; ++nv)
@@ -243,6 +247,17 @@ static void tiles(void **state) {
                 check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = nv}, 16 * nv, 16);
             }
         assert_true(found >= 4);
+        for (int nv = 1; nv <= DTP_UKR_MAX_NV; ++nv)
+            for (int v = 0; set[s]->across[nv] && v < 60; ++v) {
+                case_t c = {.set = set[s], .name = name[s], .mr = set[s]->max_mr[nv], .nv = nv};
+                c.strips = 1 + v % 4;
+                c.cols = 16 * nv * c.strips;
+                c.k = ks[v % 5];
+                c.nblk = 1 + v % 3;
+                c.bias = v & 1;
+                c.flags = flags(0) & ~(uint32_t)DTP_UKR_RELU_FIRST;
+                check_tile(&c);
+            }
         for (int mr = 1; mr <= set[s]->half_panel_mr; ++mr)
             check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = 2, .half_panel = true}, 24,
                         8);

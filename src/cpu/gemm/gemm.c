@@ -111,7 +111,33 @@ static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t pa
     }
 }
 
-/* Rows [m0, m0 + rows) x strip [panel0, panel1) of pass k0, straight into C. */
+/* Do the row blocks go across all strips of these column panels? */
+static bool gemm_across(const gemm_slot_t *s, int64_t rows, int64_t panel0, int64_t panel1) {
+    const dtp_gemm_t *g = s->g;
+    return g->across && !s->stream_c && rows >= g->ukr->max_mr[g->nv] && (panel1 - panel0) % g->nv == 0 &&
+           panel1 * DTP_UKR_PANEL <= g->n;
+}
+
+/* Rows of a strip, or across several. Then the last two row blocks may overlap: what both write is
+ * the same. */
+static void gemm_rows(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t rows, int64_t panel0, int64_t panel1,
+                      const char *pf) {
+    const dtp_gemm_t *g = s->g;
+    if (!gemm_across(s, rows, panel0, panel1)) {
+        dtp_gemm_rows_ahead(g->ukr, u, (int)(panel1 - panel0), rows, pf, s->ahead);
+        return;
+    }
+    const int mr = g->ukr->max_mr[g->nv];
+    u->strips = (panel1 - panel0) / g->nv;
+    u->nblk = rows / mr;
+    g->ukr->across[g->nv](u);
+    if (rows % mr == 0) return;
+    dtp_gemm_advance(u, rows - mr);
+    u->nblk = 1;
+    g->ukr->across[g->nv](u);
+}
+
+/* Rows [m0, m0 + rows) x column panels [panel0, panel1) of pass k0, straight into C. */
 static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int64_t rows, int64_t panel0,
                        int64_t panel1, int64_t k0, bool last_pass, const char *pf) {
     const dtp_gemm_t *g = s->g;
@@ -135,14 +161,15 @@ static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         u->add_scale = g->add_scale;
     }
     if (!(last_pass && g->act)) {
-        dtp_gemm_rows_ahead(g->ukr, u, (int)(panel1 - panel0), rows, pf, s->ahead);
+        gemm_rows(s, u, rows, panel0, panel1, pf);
         return;
     }
     const int64_t cols = dtp_min64(panel1 * DTP_UKR_PANEL, g->n) - col0;
-    const int64_t step = dtp_max64(DTP_GEMM_TILE_ROWS / g->ukr->max_mr[g->nv], 1) * g->ukr->max_mr[g->nv];
+    const int64_t mr = g->ukr->max_mr[g->nv], strips = dtp_div_up(panel1 - panel0, g->nv),
+                  step = dtp_max64(DTP_GEMM_TILE_ROWS / strips / mr, 1) * mr;
     const dtp_ukr_args_t first = *u;
-    for (int64_t r = 0; r < rows; r += step) {
-        const int64_t h = dtp_min64(step, rows - r);
+    for (int64_t r = 0, h; r < rows; r += h) {
+        h = rows - r < step + mr ? rows - r : step;
         u->a = first.a + r * first.lda;
         const bool packed = first.copy && r;
         u->b = packed ? first.copy : first.b;
@@ -152,7 +179,7 @@ static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         u->c = first.c + r * first.ldc;
         u->bias = first.bias;
         if (first.add) u->add = first.add + r * first.ldadd;
-        dtp_gemm_rows_ahead(g->ukr, u, (int)(panel1 - panel0), h, r + h < rows ? u->b : pf, s->ahead);
+        gemm_rows(s, u, h, panel0, panel1, r + h < rows ? u->b : pf);
         float *c = (float *)(first.c + r * first.ldc);
         const dtp_eltwise_args_t act = {c, c, g->scm / 4, g->scm / 4, h, cols, g->act_alpha, g->act_beta, 0};
         g->act(&act);
@@ -238,7 +265,7 @@ static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
                 }
                 if (g->a_form != DTP_GEMM_A_DIRECT) gemm_pack_a(s, r0, r1 - r0, k0, k);
                 for (int64_t p = q0, next; p < q1; p = next) {
-                    next = gemm_strip_end(g, p, q1);
+                    next = gemm_across(s, r1 - r0, p, q1) ? q1 : gemm_strip_end(g, p, q1);
                     gemm_b_of(s, &u, p, next, q0, k0, c == 0);
                     u.a = g->a_form == DTP_GEMM_A_DIRECT ? s->p.a + r0 * g->sam + k0 * 4 : s->a_buf;
                     u.lda = g->a_form == DTP_GEMM_A_DIRECT ? g->sam : s->a_ld;

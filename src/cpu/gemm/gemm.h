@@ -126,6 +126,8 @@ typedef struct {
     int nv; /* column panels of a strip */
     /* The last column panel, of which half is empty, and the one before are a strip. */
     bool half_panel;
+    /* Row blocks go across all strips of a unit whose columns they fill. */
+    bool across;
     int64_t a_bytes, b_bytes; /* of a slot's scratch, before the tile */
     /* Small products: blocks of one height, then blocks one row lower, without any of the above.
      * NULL: the product is not small; there are no lower blocks. */

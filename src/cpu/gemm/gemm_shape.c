@@ -19,6 +19,7 @@ enum {
     ONCE_BYTES = 16 << 10,    /* B that needs no prefetch: most of it stays in the first-level cache */
     B_PACK_BYTES = 384 << 10, /* packed B of a slot, or one strip */
     SHORT_BYTES = 32 << 10,   /* of a strip of B, and of the rows of A beside it: both fit the L1, about */
+    ACROSS_BYTES = 24 << 10,  /* of B, which stays in the L1 */
     ROW_UNITS = 4,            /* for each thread, where rows are split */
     GROUP_BYTES = 8 << 20,    /* of packed B, which stay in the shared cache while */
     GROUP_CHUNKS = 4          /* so many row chunks, or more, pass */
@@ -217,6 +218,10 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
         g->nv * kc_bytes * DTP_UKR_PANEL <= SHORT_BYTES &&
         g->npanels * kc_bytes * DTP_UKR_PANEL <= g->l2_bytes / 4)
         g->mc = dtp_min64(g->mc, dtp_max64(SHORT_BYTES / kc_bytes / cap, 2) * cap);
+    g->across = g->ukr->across[g->nv] && g->npanels > g->nv && g->b_form == DTP_GEMM_B_PACKED && !g->tiled &&
+                g->a_form == DTP_GEMM_A_DIRECT && g->way == DTP_GEMM_TILES && g->kc >= k && !g->has_add &&
+                g->batches == 1 && !(g->flags & DTP_UKR_RELU_FIRST) &&
+                g->npanels * kc_bytes * DTP_UKR_PANEL <= ACROSS_BYTES;
     const double unit_ns = ns / (double)g->units;
     g->unit_ns = unit_ns < 1e9 ? (int64_t)unit_ns + 1 : (int64_t)1e9;
     g->alone = g->num_threads < 2 || g->units < 2 || ns < ALONE_NS;

@@ -76,6 +76,8 @@ typedef struct {
     int64_t bs, bstep;
     /* Number of blocks of mr rows. */
     int64_t nblk;
+    /* For `across` only: strips of nv column panels, side by side. */
+    int64_t strips;
     /* Prefetch of packed B, see DTP_UKR_PF_*. */
     const char *pf;
     /* These blocks prefetch; block pf_first + i prefetches from dtp_ukr_pf_from(i). */
@@ -175,6 +177,11 @@ typedef struct {
         int64_t lda;
         dtp_ukr_fn_t fn;
     } even[DTP_UKR_EVEN];
+    /* By nv: blocks of max_mr[nv] rows, each over all strips before the next block, so that lines of
+     * C are written in the order of memory: for short sums whose B stays in the first-level cache.
+     * Packed B of whole column panels; no taps, tables of rows, addend, prefetch, ACC, RELU_FIRST or
+     * STREAM. NULL: none. */
+    dtp_ukr_fn_t across[DTP_UKR_MAX_NV + 1];
     /* Two column panels of packed B, the last one with columns in its first half only: as tile[2],
      * with half_panel_mr rows; 0: none. */
     int half_panel_mr;

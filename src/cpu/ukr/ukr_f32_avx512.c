@@ -10,8 +10,10 @@
 #include "cpu/ukr/ukr_body.h"
 
 #define MAX_ACC 24
-/* More does not help; the stream loop has no general registers left for a second step. */
-#define K_UNROLL(pfn) ((pfn) <= 2 ? 2 : 1)
+/* K-steps of a turn. More does not help; the stream loop has no general registers left for a second step.
+ * Short sums, which fetch nothing, feel each instruction of the loop. */
+enum { NO_PF = -1 };
+#define K_UNROLL(pfn) ((pfn) == NO_PF ? 4 : (pfn) <= 2 ? 2 : 1)
 
 /* c += a * b in place. An intrinsic leaves the compiler the choice among three forms of the instruction; with
  * 24 accumulators and an unrolled loop it then copies and spills some of them. */
@@ -311,6 +313,48 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int WAY, 
     }
 DTP_UKR_TILES_AVX512(DEFINE)
 
+/* ---- Short sums -------------------------------------------------------------------------------------- */
+
+/* All strips of a row block, then the next block: lines of C come in the order of memory, in which
+ * the processor fetches those that the second-level cache lacks. */
+INLINE void across_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
+    ends_t ends = {.lo = u->flags & DTP_UKR_FLOOR ? u->floor : -__builtin_inff(),
+                   .hi = u->flags & DTP_UKR_CAP ? u->cap : __builtin_inff()};
+    const int64_t bs = u->bs, lda = u->lda, ldc = u->ldc, kb = DTP_UKR_STEP_BYTES * u->k;
+    const char *rows = u->a;
+    char *to = u->c;
+    for (int64_t blk = 0; blk < u->nblk; blk++, rows += MR * lda, to += MR * ldc) {
+        const char *b = u->b;
+        const float *bias = u->bias ? u->bias : nothing;
+        char *line = to;
+        for (int64_t strip = 0; strip < u->strips; strip++, b += NV * bs, line += NV * DTP_UKR_PANEL_BYTES) {
+            __m512 c[MAX_ACC], v[DTP_UKR_MAX_NV];
+            const char *a[DTP_UKR_MAX_MR];
+            UNROLL for (int i = 0; i < MR * NV; i++) zero(&c[i]);
+            UNROLL for (int i = 0; i < MR; i++) a[i] = rows + i * lda;
+            k_packed(MR, NV, NO_PF, c, a, b, bs, 0, kb, b, 0);
+            __asm__("" : "+m"(ends)); /* or they take registers in the loop */
+            const __m512 lo = _mm512_set1_ps(ends.lo), hi = _mm512_set1_ps(ends.hi);
+            UNROLL for (int j = 0; j < NV; j++) v[j] = _mm512_loadu_ps(bias + j * DTP_UKR_PANEL);
+            if (u->bias) bias += NV * DTP_UKR_PANEL;
+            if (u->flags & DTP_UKR_CAP) {
+                UNROLL for (int i = 0; i < MR * NV; i++) c[i] =
+                    _mm512_min_ps(hi, _mm512_max_ps(lo, _mm512_add_ps(c[i], v[i % NV])));
+            } else {
+                UNROLL for (int i = 0; i < MR * NV; i++) c[i] =
+                    _mm512_max_ps(lo, _mm512_add_ps(c[i], v[i % NV]));
+            }
+            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
+                _mm512_storeu_ps((float *)(void *)(line + i * ldc) + j * DTP_UKR_PANEL, c[i * NV + j]);
+        }
+    }
+}
+
+#define ACROSS(mr, nv) \
+    static NOINLINE void ukr_across_##mr##x##nv(const dtp_ukr_args_t *u) { across_body(mr, nv, u); }
+#define ACROSS_TILES(X) X(8, 3) X(6, 4)
+ACROSS_TILES(ACROSS)
+
 /* ---- Tall blocks ------------------------------------------------------------------------------------- */
 
 /* k-steps of a tall block. Four rows to a pointer: so many row pointers would not fit the general
@@ -531,6 +575,7 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
     else dot_4(a, lda, b, ldb, n, k, c, ldc);
 }
 
+#define ACROSS_ENTRY(mr, nv) [nv] = ukr_across_##mr##x##nv,
 #define TALL_ENTRY(mr, nv) [nv][mr] = ukr_tall_##mr##x##nv,
 #define EVEN_ENTRY(lda) {lda, ukr_even_##lda},
 #define ENTRY(types, mr, nv, isa) [nv][mr] = ukr_##types##_##mr##x##nv,
@@ -543,6 +588,7 @@ const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                        .tall = {TALL_ROWS(TALL_ENTRY) TALL_PAIRS(TALL_ENTRY)},
                                        .many_tall = {0, DTP_UKR_TALL_ROWS, 12},
                                        .even = {EVEN_ROWS(EVEN_ENTRY)},
+                                       .across = {ACROSS_TILES(ACROSS_ENTRY)},
                                        .elems = 1,
                                        .k_lanes = &dtp_ukr_k_lanes__avx512,
                                        .pack = pack,
