@@ -351,7 +351,8 @@ static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto
             dnnl_tp_unimplemented,
             "the output '%s' may be any text of an input, but graphs carry only words of encoders",
             port.name);
-    if (v->stored && v->stored != dtp_words_made && !dtp_onnx_narrow(v->stored))
+    if (v->stored && v->stored != dtp_words_made && !dtp_onnx_narrow(v->stored) &&
+        !dtp_onnx_float8(v->stored))
         return dtp_onnx_fail(dnnl_tp_unimplemented, "the output '%s' is %s, which only conversions read",
                              port.name, v->stored);
     if (port.info.data_type != dnnl_tp_data_type_undef && port.info.data_type != v->info.data_type)

@@ -110,6 +110,16 @@ typedef struct {
 } dtp_narrow_t;
 /* The integer of this name; NULL: there is none. */
 const dtp_narrow_t *dtp_onnx_narrow(const char *stored);
+/* A type of floating point of 8 bits. */
+typedef struct {
+    const char *name;
+    /* Bits of the mantissa; exponent of the least normal number. */
+    int mantissa, least;
+    float most;
+    bool has_infinity, has_minus_zero;
+} dtp_float8_t;
+/* The type of this name; NULL: there is none. */
+const dtp_float8_t *dtp_onnx_float8(const char *stored);
 const char *dtp_onnx_type_name(int onnx_type);
 size_t dtp_onnx_type_size(dnnl_tp_data_type_t type);
 /* Product of the dimensions; -1: there are too many dimensions, one is unknown or negative, or the

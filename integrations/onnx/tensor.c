@@ -88,6 +88,15 @@ const dtp_narrow_t *dtp_onnx_narrow(const char *name) {
         if (!strcmp(all[i].name, name)) return &all[i];
     return NULL;
 }
+const dtp_float8_t *dtp_onnx_float8(const char *name) {
+    static const dtp_float8_t all[] = {{"FLOAT8E4M3FN", 3, -6, 448, false, true},
+                                       {"FLOAT8E4M3FNUZ", 3, -7, 240, false, false},
+                                       {"FLOAT8E5M2", 2, -14, 57344, true, true},
+                                       {"FLOAT8E5M2FNUZ", 2, -15, 57344, false, false}};
+    for (size_t i = 0; name && i < sizeof all / sizeof *all; ++i)
+        if (!strcmp(all[i].name, name)) return &all[i];
+    return NULL;
+}
 const char *dtp_onnx_stored(int t) { return stored_of(t) ? type_of(t)->name : NULL; }
 dnnl_tp_data_type_t dtp_onnx_read_as(int t) { return stored_of(t) ? stored_of(t)->as : dtp_onnx_carried(t); }
 

@@ -8,7 +8,7 @@ import ml_dtypes
 
 nodes_program, open_program, work = sys.argv[1:4]
 TYPES |= {np.dtype(np.uint16): T.UINT16, np.dtype(np.int16): T.INT16, np.dtype(np.uint32): T.UINT32,
-          np.dtype(ml_dtypes.bfloat16): T.BFLOAT16}
+          np.dtype(ml_dtypes.bfloat16): T.BFLOAT16, np.dtype(np.float16): T.FLOAT16}
 folders = Folders(work)
 r = np.random.default_rng(16)
 
@@ -130,5 +130,42 @@ case("bf16_cast", [n("Cast", "x0", "c", to=T.BFLOAT16), n("Cast", "c", to=T.FLOA
 case("bf16_constant", [n("Cast", "k", "c", to=T.BFLOAT16), n("Cast", "c", "d", to=T.FLOAT), n("Mul", "d x0")],
      lambda p: rounded.astype(f32)[:4000], np.ones(4000, f32), inits={"k": numbers[:4000]})
 case("bf16_output", [n("Cast", "x0", to=T.BFLOAT16)], lambda p: rounded, numbers)
+
+# ---- Floating point of 8 bits: numbers of 16 bits, their neighbours in f32 and f64, ends, integers
+halves = np.arange(65536, dtype=np.uint16)
+halves = halves[np.isin(halves % 64, (0, 1, 17, 32, 63))].view(np.float16)  # middles, and what stands beside them
+ends = [np.inf, -np.inf, np.nan, 0, -0., 464, 465, 61440, 61439, 1e38, -1e38]
+for name, kind in (("FLOAT8E4M3FN", ml_dtypes.float8_e4m3fn), ("FLOAT8E4M3FNUZ", ml_dtypes.float8_e4m3fnuz),
+                   ("FLOAT8E5M2", ml_dtypes.float8_e5m2), ("FLOAT8E5M2FNUZ", ml_dtypes.float8_e5m2fnuz)):
+    most, kind_number = float(ml_dtypes.finfo(kind).max), getattr(T, name)
+    too_much = np.inf if kind is ml_dtypes.float8_e5m2 else np.nan
+
+    codes = np.arange(128, dtype=np.uint8).view(kind).astype(np.float64)
+    grid = codes[np.isfinite(codes)]  # in order, and one more
+    grid = np.append(grid, 2 * grid[-1] - grid[-2])
+
+    def to_float8(x, saturates):
+        """By the definition: ml_dtypes rounds f64 twice."""
+        wide = x.astype(np.float64)
+        at = np.searchsorted((grid[:-1] + grid[1:]) / 2, np.abs(wide))
+        at += (at < len(grid) - 1) & (np.abs(wide) == (grid[np.minimum(at, len(grid) - 2)] + grid[np.minimum(at + 1, len(grid) - 1)]) / 2) & (at % 2)
+        y = np.where(at == len(grid) - 1, most if saturates else too_much, grid[at])
+        y = np.copysign(np.where(np.isnan(wide), np.nan, y), wide).astype(f32)
+        if x.dtype == f32 and saturates:
+            with np.errstate(all="ignore"):
+                same = x.astype(kind).astype(f32)
+            assert np.array_equal(np.where(np.isinf(same) | np.isnan(same) & ~np.isnan(x), y, same), y, equal_nan=True)
+        return y
+
+    for dtype in (f32, np.float64, np.float16, i64):
+        with np.errstate(all="ignore"):
+            x = halves.astype(dtype) if dtype != i64 else np.concatenate([np.arange(-70000, 70000, 7), r.integers(-2**62, 2**62, 99)])
+            if dtype in (f32, np.float64):
+                x = np.concatenate([x, np.nextafter(x, dtype(np.inf)), np.nextafter(x, dtype(-np.inf)), np.array(ends, dtype)])
+        for saturates in 0, 1:
+            case(f"{name}_{np.dtype(dtype)}_{saturates}", [n("Cast", "x0", "c", to=kind_number, saturate=saturates), n("Cast", "c", to=T.FLOAT)],
+                 lambda p, s=saturates, f=to_float8: f(p, s), x)
+    case(f"{name}_quantized", [n("QuantizeLinear", "x0 s", "c", output_dtype=kind_number), n("DequantizeLinear", "c s")],
+         lambda p: to_float8(p / f32(.5), 1) * f32(.5), r.normal(0, 99, (9, 30)).astype(f32), inits={"s": np.array(.5, f32)})
 tolerances = ("--absolute", "0", "--relative", "0")
 sys.exit(folders.run(nodes_program, open_program, tolerances=tolerances, isas=("AVX512_CORE_BF16", "AVX2", "SSE41")))

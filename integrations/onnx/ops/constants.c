@@ -59,7 +59,7 @@ static void cast(cv_t *cv, dnnl_tp_data_type_t to) {
 }
 
 void dtp_onnx_cast(cv_t *cv) {
-    (void)dtp_cv_int(cv, "saturate", 1); /* of float8 */
+    const bool saturates = dtp_cv_int(cv, "saturate", 1) != 0; /* of float8 */
     (void)dtp_cv_word(cv, "round_mode", "up", "up");
     const int64_t to = dtp_cv_int(cv, "to", 0);
     const bool is_bf16 = to == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16;
@@ -68,23 +68,23 @@ void dtp_onnx_cast(cv_t *cv) {
         dtp_cv_set(cv, 0, dtp_cv_narrowed(cv, cv->in[0], narrow));
         return;
     }
+    const dtp_float8_t *float8 = to > 0 && to < INT16_MAX ? dtp_onnx_float8(dtp_onnx_stored((int)to)) : NULL;
+    if (float8) {
+        dtp_cv_set(cv, 0, dtp_cv_float8(cv, cv->in[0], float8, saturates));
+        return;
+    }
     cast(cv, dtp_cv_type(cv, "to", 0));
     if (is_bf16 && !cv->status) dtp_cv_set(cv, 0, dtp_cv_rounded(cv, cv->out[0]));
 }
 
 void dtp_onnx_cast_like(cv_t *cv) {
-    (void)dtp_cv_int(cv, "saturate", 1);
+    const bool saturates = dtp_cv_int(cv, "saturate", 1) != 0;
     (void)dtp_cv_word(cv, "round_mode", "up", "up");
     const dtp_narrow_t *narrow = dtp_onnx_narrow(cv->in[1]->stored);
-    if (narrow) dtp_cv_set(cv, 0, dtp_cv_narrowed(cv, cv->in[0], narrow));
+    const dtp_float8_t *float8 = dtp_onnx_float8(cv->in[1]->stored);
+    if (float8) dtp_cv_set(cv, 0, dtp_cv_float8(cv, cv->in[0], float8, saturates));
+    else if (narrow) dtp_cv_set(cv, 0, dtp_cv_narrowed(cv, cv->in[0], narrow));
     else cast(cv, cv->in[1]->info.data_type);
-}
-
-static val_t *bits(cv_t *cv, val_t *x, dnnl_tp_data_type_t to) {
-    if (cv->status || x->info.data_type == to) return x;
-    const char *name = dnnl_tp_dt2str(to);
-    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_to, dnnl_tp_op_attr_string, (int)strlen(name), name};
-    return dtp_cv_op(cv, dnnl_tp_op_bit_cast, 1, &x, 1, &attr);
 }
 
 /* Numbers as integers, which are integers of other types by their lowest bits. */
@@ -102,12 +102,13 @@ void dtp_onnx_bit_cast(cv_t *cv) {
     if (cv->status) return;
     const int size = (int)dtp_onnx_type_size(type) * CHAR_BIT;
     const dtp_narrow_t whole = {NULL, size, type != dnnl_tp_u8, type == dnnl_tp_f32 ? dnnl_tp_s32 : type};
-    val_t *x = is_float ? bits(cv, cv->in[0], from == dnnl_tp_f32 ? dnnl_tp_s32 : dnnl_tp_s64) : cv->in[0];
+    val_t *x =
+        is_float ? dtp_cv_bits(cv, cv->in[0], from == dnnl_tp_f32 ? dnnl_tp_s32 : dnnl_tp_s64) : cv->in[0];
     if (cv->status) return;
     if (narrow) x = dtp_cv_narrowed(cv, x, narrow);
     else if (type == dnnl_tp_boolean || from == dnnl_tp_boolean) x = dtp_cv_typed(cv, x, type);
     else if (size < 64 && x->info.data_type != whole.as) x = dtp_cv_narrowed(cv, x, &whole);
-    dtp_cv_set(cv, 0, to_float ? bits(cv, x, type) : x);
+    dtp_cv_set(cv, 0, to_float ? dtp_cv_bits(cv, x, type) : x);
 }
 
 /* ---- Constants --------------------------------------------------------------------------------------------------- */

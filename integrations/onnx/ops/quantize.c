@@ -90,12 +90,14 @@ void dtp_onnx_quantize(cv_t *cv) {
     val_t *scale = cv->in[1], *zero = zero_point(cv, 2);
     const int64_t to = dtp_cv_int(cv, "output_dtype", 0);
     const dnnl_tp_data_type_t precision = precision_of(cv);
-    (void)dtp_cv_int(cv, "saturate", 1);
+    const bool saturates = dtp_cv_int(cv, "saturate", 1) != 0;
     const places_t at = places(cv, cv->in[0], scale);
     dnnl_tp_data_type_t type = dnnl_tp_u8;
-    const dtp_narrow_t *narrow =
-        dtp_onnx_narrow(zero ? zero->stored : dtp_onnx_stored((int)(to & INT16_MAX)));
+    const char *stored = zero ? zero->stored : dtp_onnx_stored((int)(to & INT16_MAX));
+    const dtp_narrow_t *narrow = dtp_onnx_narrow(stored);
+    const dtp_float8_t *float8 = dtp_onnx_float8(stored);
     if (narrow) type = narrow->as;
+    else if (float8) type = dnnl_tp_f32;
     else if (to) type = dtp_cv_type(cv, "output_dtype", 0);
     if (zero && to && zero->info.data_type != type)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'output_dtype' is %s, its zero point is %s",
@@ -106,6 +108,11 @@ void dtp_onnx_quantize(cv_t *cv) {
     scale = dtp_cv_typed(cv, along(cv, cv->in[0], scale, at), precision);
     val_t *y = dtp_cv_binary(cv, dnnl_tp_op_divide, x, scale);
     zero = along(cv, cv->in[0], zero, at);
+    if (float8) {
+        if (zero && !cv->status) y = dtp_cv_binary(cv, dnnl_tp_op_add, y, dtp_cv_typed(cv, zero, precision));
+        dtp_cv_set(cv, 0, dtp_cv_float8(cv, y, float8, saturates));
+        return;
+    }
     dtp_cv_set(cv, 0, narrow ? within(cv, y, zero, narrow) : saturated(cv, y, zero, type));
 }
 
