@@ -38,7 +38,7 @@ dnnl_tp_status_t dtp_growing_begin(import_t *im, const scope_t *s) {
     for (int i = 0; i < g->npairs; ++i) {
         val_t *x = dtp_onnx_find(s, p->input[g->pairs[i].input]->name);
         x->is_past = g->pairs[i].columns ? DTP_PAST_COLUMNS : DTP_PAST_ROWS;
-        batch = x->info.dims[x->info.ndims == DTP_STACKED_PAST];
+        batch = x->info.dims[g->pairs[i].stacked];
         DTP_ONNX_TRY(note_value(g, x->v, &x->info, DTP_PAST));
     }
     g->lengths = dtp_import_alloc(&im->memory, sizeof *g->lengths);

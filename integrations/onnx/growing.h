@@ -19,6 +19,7 @@
 typedef struct {
     int input, output;
     int columns; /* 1: {.., features, rows}; 0: {.., rows, features} */
+    int stacked; /* 1: keys and values behind each other, {2, B, G, rows, D}, so the batch is dimension 1; 0: it is 0 */
 } dtp_pair_t;
 
 typedef enum { DTP_SPOILT, DTP_CLEAN, DTP_PLACES, DTP_PAST, DTP_KEYS, DTP_SCORES } dtp_judged_t;

@@ -139,7 +139,7 @@ static dnnl_tp_status_t compile(making_t *m, const dtp_growing_t *g, dtp_grown_t
         if (made->inputs[i] >= 0) shapes[n++] = info_of(&m->r->inputs[i], g->capacity, g->total);
     const dtp_grown_input_t *past = &m->r->inputs[g->pairs[0].input];
     shapes[n++] = (dnnl_tp_tensor_info_t){
-        .ndims = 1, .data_type = dnnl_tp_s32, .dims = {past->info.dims[dtp_past_batch(&past->info)]}};
+        .ndims = 1, .data_type = dnnl_tp_s32, .dims = {past->info.dims[g->pairs[0].stacked]}};
     DTP_ONNX_TRY(dtp_session_compile(s, made->graph, n, shapes, &made->exe));
     for (int i = 0; i < s->nout; ++i)
         DTP_ONNX_TRY(dnnl_tp_executable_query(made->exe, made->outputs[i], &made->results[i]));

@@ -56,13 +56,13 @@ bool dtp_state_roles(state_t *st, int64_t rows) {
         const dnnl_tp_onnx_port_t *port = &st->ports[i];
         memset(x, 0, sizeof *x);
         if (st->pair_of[i]) {
+            const dtp_pair_t *pair = &st->pairs[st->pair_of[i] - 1];
             const kept_t *k = &st->kept[st->pair_of[i] - 1];
             x->info = k->info;
             x->axis = k->axis;
             x->role = DTP_ROLE_PAST;
-            if (x->info.ndims < DTP_STACKED_PAST - 1 || x->info.ndims > DTP_STACKED_PAST ||
-                (x->info.ndims == DTP_STACKED_PAST && x->info.dims[0] != 2) ||
-                x->info.data_type != dnnl_tp_f32 || x->info.dims[dtp_past_batch(&x->info)] != st->batch)
+            if (x->info.ndims != DTP_STACKED_PAST - !pair->stacked || x->info.data_type != dnnl_tp_f32 ||
+                x->info.dims[pair->stacked] != st->batch)
                 return false;
             continue;
         }

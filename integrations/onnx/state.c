@@ -40,7 +40,7 @@ static dnnl_tp_status_t find_pairs(state_t *st, const dnnl_tp_onnx_state_opts_t 
     for (int i = 0; i < o->npairs; ++i) {
         const char *past = o->pairs[i].past, *present = o->pairs[i].present;
         const dtp_pair_t pair = {past ? port_named(g->n_input, g->input, past) : -1,
-                                 present ? port_named(g->n_output, g->output, present) : -1, 0};
+                                 present ? port_named(g->n_output, g->output, present) : -1, 0, 0};
         if (pair.input < 0 || pair.output < 0)
             return dtp_onnx_fail(dnnl_tp_invalid_arguments,
                                  "pair %d: the model has no input '%s' or no output '%s'", i,
@@ -49,7 +49,7 @@ static dnnl_tp_status_t find_pairs(state_t *st, const dnnl_tp_onnx_state_opts_t 
     }
     for (size_t i = 0; !o->npairs && i < g->n_input; ++i) {
         const int output = present_of(g, g->input[i]->name);
-        if (output >= 0) st->pairs[st->npairs++] = (dtp_pair_t){(int)i, output, 0};
+        if (output >= 0) st->pairs[st->npairs++] = (dtp_pair_t){(int)i, output, 0, 0};
     }
     if (!st->npairs)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments,
@@ -68,6 +68,7 @@ static dnnl_tp_status_t find_pairs(state_t *st, const dnnl_tp_onnx_state_opts_t 
         /* In {.., features, rows} the rows alone are open. */
         st->pairs[i].columns = port->info.dims[nd - 1] == DNNL_TP_RUNTIME_DIM_VAL &&
                                port->info.dims[nd - 2] != DNNL_TP_RUNTIME_DIM_VAL;
+        st->pairs[i].stacked = nd == DTP_STACKED_PAST && port->info.dims[0] == 2;
         st->kept[i].axis = st->pairs[i].columns ? nd - 1 : nd - 2;
         st->kept[i].info.ndims = nd;
     }
@@ -452,7 +453,7 @@ dnnl_tp_status_t dnnl_tp_onnx_state_reorder(dnnl_tp_onnx_state_t state, int n, c
             return dtp_onnx_fail(dnnl_tp_invalid_arguments, "there is no sequence %lld in a batch of %lld",
                                  (long long)sequences[i], (long long)state->batch);
     for (int i = 0; i < state->npairs; ++i)
-        if (state->kept[i].info.dims[dtp_past_batch(&state->kept[i].info)] != state->batch)
+        if (state->kept[i].info.dims[state->pairs[i].stacked] != state->batch)
             return dtp_onnx_fail(dnnl_tp_unimplemented, "the batch is no dimension of input '%s'",
                                  state->ports[state->pairs[i].input].name);
     int32_t *lengths = dtp_session_alloc((size_t)(n + 1) * sizeof *lengths);
@@ -460,7 +461,7 @@ dnnl_tp_status_t dnnl_tp_onnx_state_reorder(dnnl_tp_onnx_state_t state, int n, c
     dnnl_tp_status_t status = lengths ? dnnl_tp_success : dnnl_tp_out_of_memory;
     for (; k < state->npairs && !status; ++k) {
         const kept_t *x = &state->kept[k];
-        const size_t halves = dtp_past_batch(&x->info) ? (size_t)x->info.dims[0] : 1, all = (size_t)n;
+        const size_t halves = state->pairs[k].stacked ? 2 : 1, all = (size_t)n;
         const size_t each = (size_t)(x->outer / state->batch * state->capacity) / halves * x->row;
         char *to = state->made[k].data = dtp_session_alloc(halves * all * each + 1);
         if (!to) status = dnnl_tp_out_of_memory;
@@ -478,7 +479,7 @@ dnnl_tp_status_t dnnl_tp_onnx_state_reorder(dnnl_tp_onnx_state_t state, int n, c
         dtp_session_free(x->data);
         x->data = state->made[k].data;
         x->outer = x->outer / state->batch * n;
-        x->info.dims[dtp_past_batch(&x->info)] = n;
+        x->info.dims[state->pairs[k].stacked] = n;
     }
     dtp_session_free(state->lengths);
     state->lengths = lengths;

@@ -96,10 +96,6 @@ typedef struct dnnl_tp_onnx_state state_t;
 
 /* ---- roles.c ---------------------------------------------------------------------------------------------- */
 
-/* The dimension of the batch in a past. */
-static inline int dtp_past_batch(const dnnl_tp_tensor_info_t *past) {
-    return past->ndims == DTP_STACKED_PAST;
-}
 /* The number of new rows that the inputs of a run have. */
 int64_t dtp_state_rows(const state_t *st);
 /* What each input is in a run in place; false: it cannot be one. */

@@ -267,4 +267,19 @@ near(state.run(input_ids=ids[:, 89:]), want[:, 89:], "the last row")
 state.run(fails=True, input_ids=ids[:, :1])
 assert state.info().length == 90 and state.info().in_place == 70
 state.close()
+# Any tensor with rows is a pair: a batch of stacks of layers.
+info = lambda name, *dims: helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, dims)
+path = os.path.join(work, "states_pair.onnx")
+onnx.save(helper.make_model(helper.make_graph(
+    [helper.make_node("Concat", ["past", "x"], ["present"], axis=3), helper.make_node("ReduceSum", ["present", "rows"], ["logits"], keepdims=0)],
+    "pair", [info("x", "B", 2, 1, "S", 3), info("past", "B", 2, 1, "P", 3)], [info("logits", "B", 2, 1, 3), info("present", "B", 2, 1, "T", 3)],
+    [numpy_helper.from_array(np.array([3]), "rows")]), opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+session, _ = session_of(path)
+state, x = State(session, ["x", "past"]), rng.standard_normal((2, 2, 1, 9, 3)).astype(np.float32)
+for k in range(3):
+    near(state.run(x=x[:, :, :, k:k + 1]), x[:, :, :, :k + 1].sum(3), f"a pair, row {k}")
+assert state.reorder(1, 1, 0) == 0
+order, last = [1, 1, 0], x[[0, 0, 0], :, :, 3:4]
+near(state.run(x=last), x[order][:, :, :, :3].sum(3) + last[:, :, :, 0], "a pair in another order")
+state.close()
 print("states: logits are ONNX Runtime's")

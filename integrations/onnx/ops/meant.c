@@ -238,7 +238,7 @@ static bool expand(cv_t *cv) {
     for (int d = 0; d < n; ++d) {
         dims[d] = x->info.dims[d];
         if (shape[d] == 1 || shape[d] == dims[d]) continue;
-        if (m.dim[d] != DTP_OF_ONE || m.repeats != 1 || shape[d] < 1 || d == 0 ||
+        if (m.dim[d] != DTP_OF_ONE || m.repeats != 1 || shape[d] < 1 || shape[d] > INT16_MAX || d == 0 ||
             m.dim[d - 1] != DTP_OF_GROUPS)
             return false;
         m.dim[d] = DTP_OF_REPEATS;
