@@ -10,11 +10,12 @@
 
 enum {
     SEGMENT_FLOATS = 1 << 16, /* of a row that is computed at once */
-    PLACES_BYTES = 4096       /* lines so far apart have one place in the first-level cache */
+    CHUNK = 128               /* channels whose rows are computed one after another */
 };
 /* Of one core, at least. */
 #define FLOPS_PER_NS 20.
 #define BYTES_PER_NS 20.
+#define L2_SHARE 1.25 /* of src and dst that come from the second-level cache for the most part */
 
 /* Strides of depth, height and width; 0 of those that the problem lacks. */
 static void spatial(int64_t x[3], const dtp_md_t *md, int first) {
@@ -52,11 +53,10 @@ static bool has_dense_channels(const dtp_md_t *md) {
     return dtp_md_is_plain(md) && (md->dims[1] == 1 || md->strides[1] == 1);
 }
 
-/* Two rows of dst at once where their channels are dense, both see all rows of the kernel and each column some column. Not
- * where columns of src have one or two places in the first-level cache: the kernels for single rows read more of each. */
+/* Two rows of dst at once where their channels are dense, both see all rows of the kernel and each
+ * column some column. */
 static bool takes_pairs(const dtp_dw_plan_t *p) {
     const dtp_window_t *w = p->win, *W = &w[2];
-    if (!p->common.is_bf16 && p->src_x[2] * p->src_bytes % p->crowded == 0) return false;
     int64_t first[2], last[2];
     dtp_window_taps(W, 0, &first[0], &first[1]);
     dtp_window_taps(W, W->out - 1, &last[0], &last[1]);
@@ -85,7 +85,6 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, isa));
     p->row = DTP_BY_ISA(isa, dtp_dw_row, dtp_dw_row__portable);
-    p->crowded = isa & DTP_ISA_AVX512 ? PLACES_BYTES : PLACES_BYTES / 2;
     spatial(p->src_x, &d->src, 2);
     spatial(p->dst_x, &d->dst, 2);
     dtp_dw_row_t *a = &p->common;
@@ -115,6 +114,8 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
     const double bytes = (double)dtp_md_nelems(&d->src) * (double)p->src_bytes +
                          (double)dtp_md_nelems(&d->dst) * (double)p->dst_bytes;
     p->big = dtp_exceeds_caches(bytes, pd->engine->l3_bytes);
+    const bool far = p->big || bytes > L2_SHARE * (double)pd->engine->l2_bytes;
+    p->band = p->tiled || far ? 1 : p->fused.act ? 2 : INT64_MAX;
     p->stream =
         p->big && !p->tiled && dt == f32 && (p->dst_x[1] | p->dst_x[2] | a->channels) % DTP_DW_PANEL == 0;
     return dnnl_tp_success;
@@ -168,9 +169,10 @@ void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t
                 int64_t begin, int64_t end) {
     const dtp_window_t *D = &p->win[0], *H = &p->win[1], *W = &p->win[2];
     dtp_dw_row_t a = p->common;
-    for (int64_t u = begin; u < end; ++u) {
-        const int64_t block = u / p->segments % p->blocks, line = u / p->segments / p->blocks,
-                      oh = line % H->out, od = line / H->out % D->out, n = line / H->out / D->out;
+    const int64_t band = p->segments > 1 ? 1 : dtp_max64(p->band, 1 + p->pairs);
+    for (int64_t u = begin; u < end;) {
+        const int64_t line = u / p->segments, oh = line % H->out, block = line / H->out % p->blocks,
+                      od = line / H->out / p->blocks % D->out, n = line / H->out / p->blocks / D->out;
         if (p->has_bias)
             a.bias = (const char *)ctx->ptr[DTP_CONV_BIA] + (p->bia_0 + block * DTP_DW_PANEL) * p->bia_bytes;
         int64_t d0, d1, h0, h1;
@@ -179,6 +181,16 @@ void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t
         a.nd = d1 - d0, a.nh = h1 - h0;
         a.x0 = u % p->segments * p->columns;
         a.x1 = dtp_min64(a.x0 + p->columns, W->out);
+        /* Rows of the same elements inside go to the kernel together. */
+        a.rows = 1;
+        const int64_t most = dtp_min64(band, dtp_min64(end - u, H->out - oh));
+        for (; a.rows < most; ++a.rows) {
+            int64_t first, last;
+            dtp_window_taps(H, oh + a.rows, &first, &last);
+            if (first != h0 || last != h1) break;
+        }
+        a.pairs = p->pairs && a.rows > 1 && h1 - h0 == H->kernel;
+        if (a.pairs) a.rows -= a.rows % 2;
         int64_t src = p->src_0 + block * p->src_b;
         if (a.nd && a.nh)
             src += n * p->src_n + (dtp_window_begin(D, od) + d0 * D->step) * p->src_x[0] +
@@ -192,23 +204,22 @@ void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t
         const int64_t columns = a.x1 - a.x0, C = a.channels;
         float *tile = p->tiled || p->apart ? (float *)(void *)dtp_scratch_slot(pd, ctx, slot) : NULL;
         a.dst = tile ? (void *)(tile - a.x0 * C) : dst;
-        const bool pair = p->pairs && u + 1 < end && h1 - h0 == H->kernel && oh + 1 < H->out &&
-                          dtp_window_begin(H, oh + 1) + H->kernel <= H->in;
-        if (pair) a.below = tile ? (void *)(tile + columns * C) : dst + p->dst_x[1] * p->dst_bytes;
-        else a.below = NULL;
+        a.next_src = H->stride * p->src_x[1];
+        a.next_dst = tile ? columns * C : p->dst_x[1];
+        a.chunk = a.rows > 1 + a.pairs ? CHUNK : C;
         a.stream = p->stream && !tile && (uintptr_t)dst % DTP_CACHE_LINE == 0;
-        a.ahead = p->big ? (1 + pair) * H->stride : 0;
-        u += pair;
+        a.ahead = p->big ? (1 + a.pairs) * H->stride : 0;
+        u += a.rows;
         p->row(&a);
         const int64_t step = p->dst_x[2] * p->dst_bytes;
         dst += a.x0 * step;
         if (p->tiled) {
-            dtp_postops_apply(&p->po, pd, ctx, tile, C, columns, C, line * W->out + a.x0,
-                              block * DTP_DW_PANEL);
-            for (int64_t x = 0; x < columns; ++x) p->store(dst + x * step, tile + x * C, C, 1);
+            dtp_postops_apply(&p->po, pd, ctx, tile, C, columns, C,
+                              ((n * D->out + od) * H->out + oh) * W->out + a.x0, block * DTP_DW_PANEL);
+            for (int64_t i = 0; i < columns; ++i) p->store(dst + i * step, tile + i * C, C, 1);
         } else if (p->fused.act) {
             float *y = (float *)(void *)dst;
-            for (int row = 0; row <= pair; ++row, y += p->dst_x[1])
+            for (int64_t row = 0; row < a.rows; ++row, y += p->dst_x[1])
                 p->fused.act(&(dtp_eltwise_args_t){tile ? tile + row * columns * C : y, y, a.ld_dst,
                                                    p->dst_x[2], columns, C, p->fused.act_alpha,
                                                    p->fused.act_beta, tile ? DTP_MEM_STREAM : DTP_MEM_NEAR});

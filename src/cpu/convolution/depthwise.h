@@ -24,9 +24,10 @@ typedef struct {
     bool stream,
         /* dst goes past the caches where it is aligned; apart: from scratch, after the last step */
         apart;
-    int64_t bia_0, grain,
-        /* bytes: columns so far apart displace each other in the first-level cache */
-        crowded;
+    /* Rows that kernels get at once, at most: all of them where src and dst fit into the
+     * second-level cache, few where a step follows, else one. */
+    int64_t band;
+    int64_t bia_0, grain;
     dtp_fused_t fused; /* one elementwise step, if act is set */
     dtp_postops_t po;
 } dtp_dw_plan_t;

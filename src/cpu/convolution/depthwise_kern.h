@@ -7,7 +7,7 @@
 
 enum { DTP_DW_PANEL = 16 }; /* channels whose weights are adjacent */
 
-/* Columns x0..x1 - 1 of one row of dst with adjacent channels, summed in this order:
+/* Columns x0..x1 - 1 of rows of dst with adjacent channels, summed in this order:
  *
  *     dst[x * ld_dst + c] = clamp(bias[c] +
  *         sum over d < nd, h < nh, elements k of x that are inside, of
@@ -23,10 +23,13 @@ typedef struct {
     int stream; /* dst is f32 in whole aligned lines, and is stored past the caches */
     int64_t ld_src, ld_dst, step_d, step_h, wei_d, wei_h, wei_panel, nd, nh, channels, x0, x1;
     int64_t ahead; /* the kernel also fetches so many rows of src after those that it reads */
-    /* Not NULL: the next row of dst, which is also computed, from the rows of src one further. Only
-     * for kernels of 3 x 3 with stride 1: every output column has a tap inside, and both rows have
-     * all their taps in height inside. */
-    void *below;
+    /* Rows of dst, each of which begins next_src and next_dst after the one before. `chunk`
+     * channels (whole panels) of a few columns of all rows come before the next ones: a row of src
+     * that several rows of dst read stays in the first-level cache. */
+    int64_t rows, next_src, next_dst, chunk;
+    /* Two rows at once: rows is even, the kernel is 3 x 3 with stride 1, every output column has
+     * an element inside, and all rows have all their elements in height inside. */
+    int pairs;
     dtp_window_t w; /* along the columns */
     int clamp;      /* min(max(sum, lo), hi), NaN stays */
     float lo, hi;
