@@ -5,7 +5,7 @@
 #include "cpu/deconvolution/deconvolution.h"
 #include "threading/base/parallel.h"
 
-enum { DIMS = DTP_DECONV_DIMS };
+enum { DIMS = DTP_DECONV_DIMS, SLICES = 8 /* of a phase before those of the next one */ };
 /* Nanoseconds to move a vector of weights. */
 #define NS_PER_VECTOR 8.0
 
@@ -140,13 +140,15 @@ typedef struct {
 
 static void run_slices(void *arg, int slot, int64_t begin, int64_t end) {
     const slices_t *s = arg;
-    const int64_t phases = ((const plan_t *)s->pd->plan)->phases, step = phases == 1 ? end - begin : 1;
-    for (int64_t i = begin; i < end; i += step)
+    const int64_t phases = ((const plan_t *)s->pd->plan)->phases, most = phases == 1 ? end - begin : SLICES;
+    for (int64_t i = begin, step; i < end; i += step) {
+        step = dtp_min64(most, end - i);
         for (int64_t k = 0; k < phases; ++k) {
             const dtp_dw_plan_t *p = &s->all[k].dw;
             const int64_t units = s->all[k].any ? dtp_dw_units(p) : 0;
             dtp_dw_run(p, s->pd, s->ctx, slot, units * i / s->slices, units * (i + step) / s->slices);
         }
+    }
 }
 
 static void run_phases(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, const run_phase_t *all) {
