@@ -84,7 +84,8 @@ static dnnl_tp_status_t place_in_rings(dtp_arena_t *arena, const dtp_order_t *o,
 /* ---- Few allocations, or the largest ----------------------------------------------------------------- */
 
 static bool together(const dtp_order_t *o, const dtp_allocation_t *a, const dtp_allocation_t *b) {
-    if (!o) return a->first <= b->last && b->first <= a->last;
+    const bool meet = a->first <= b->last && b->first <= a->last;
+    if (!o || meet) return meet;
     return !dtp_order_frees(o, a, b) && !dtp_order_frees(o, b, a);
 }
 

@@ -153,9 +153,9 @@ static dnnl_tp_status_t plan_scopes(dtp_exec_t *e, dtp_lower_t *l, const dtp_ord
 
 /* ---- Local buffers ----------------------------------------------------------------------------------- */
 
-static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_slice_group_t *group, int index) {
-    dtp_allocation_t *r = dtp_arena_alloc(l->ir->arena, sizeof *r * (size_t)(l->nbufs + 1));
-    if (!r) return dnnl_tp_out_of_memory;
+/* r: room for an allocation of each buffer. */
+static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_slice_group_t *group, int index,
+                                   dtp_allocation_t *r) {
     const bool packed = group->seqs > 0, apart = DTP_ZONE_GAP && !packed;
     /* Apart: behind what other groups and sections have. */
     size_t most = 0, from = apart ? e->slot_bytes : 0;
@@ -209,8 +209,11 @@ static void measure_scratch(const dtp_exec_t *e, const dtp_lower_t *l, size_t *w
 dnnl_tp_status_t dtp_plan(dtp_exec_t *e, dtp_lower_t *l, const dtp_orderings_t *orderings,
                           size_t memory_budget) {
     DTP_TRY(plan_scopes(e, l, orderings));
+    dtp_allocation_t *r =
+        e->nslice_groups ? dtp_arena_take(l->ir->arena, sizeof *r * (size_t)(l->nbufs + 1)) : NULL;
+    if (e->nslice_groups && !r) return dnnl_tp_out_of_memory;
     for (int i = 0; i < e->nslice_groups; ++i)
-        DTP_TRY(plan_local(e, l, (dtp_slice_group_t *)(uintptr_t)&e->slice_groups[i], i));
+        DTP_TRY(plan_local(e, l, (dtp_slice_group_t *)(uintptr_t)&e->slice_groups[i], i, r));
     DTP_TRY(dtp_emit_tables(e, l));
     DTP_ZONES(plan(e, l));
     for (int i = 0; i < e->nslice_groups; ++i)
