@@ -5,6 +5,7 @@
 
 #include "support/check.h"
 #include "support/graph_on.h"
+#include "support/upload.h"
 
 enum { DEPTH = 37, COLS = 19, PIXELS = 4 };
 static const float small[] = {0x1p-149f, -0x1p-149f, FLT_MIN - 0x1p-149f, -0x1p-130f, FLT_MIN, -FLT_MIN, 1.f};
@@ -73,7 +74,43 @@ static void test_products(void **state) {
             }
 }
 
+/* Weights that are rounded to bf16: whole powers of 2, so that nothing else is lost. */
+static void test_bf16(void **state) {
+    (void)state;
+    static const float powers[] = {0x1p-133f, -0x1p-130f, FLT_MIN, 1.f, -0x1p-127f, .5f};
+    enum { POWERS = sizeof powers / sizeof *powers };
+    const float big = 0x1p100f;
+    const dnnl_tp_dims_t dx = {DEPTH, DEPTH}, dw = {DEPTH, COLS};
+    int nplaces;
+    const place_t *at = places(&nplaces);
+    for (int i = 0; i < DEPTH * COLS; ++i) w[i] = powers[i % POWERS];
+    memset(x, 0, sizeof x);
+    for (int r = 0; r < DEPTH; ++r) x[r * DEPTH + r] = big;
+    for (int p = 0; p < nplaces; ++p) {
+        dnnl_tp_graph_t g;
+        dnnl_tp_executable_t e;
+        dnnl_tp_value_t v[2], out;
+        void *in[] = {x}, *results[] = {y};
+        const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
+                                             .fpmath_mode = dnnl_tp_fpmath_mode_bf16};
+        if (!runs_cpu_code(at[p].engine) || at[p].threads > 1) continue;
+        CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+        CHECK_OK(dnnl_tp_graph_input(g, &v[0], "x", dnnl_tp_f32, 2, dx));
+        CHECK_OK(
+            dnnl_tp_graph_constant(g, &v[1], "w", dnnl_tp_f32, 2, dw, w, DNNL_TP_CONSTANT_COPY, NULL, NULL));
+        CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_matmul, "m", 2, v, 0, NULL, 1, &out));
+        CHECK_OK(dnnl_tp_graph_output(g, out, "y"));
+        CHECK_OK(dnnl_tp_executable_compile(&e, g, at[p].engine, 0, NULL, &opts));
+        CHECK_OK(test_run_graph(e, at[p].stream, 1, in, 1, results, NULL));
+        for (int i = 0; i < DEPTH * COLS; ++i)
+            if (y[i] != (drops(w[i], 1) ? 0 : w[i] * big))
+                fail_msg("%s: bf16: %g gives %g", at[p].name, (double)w[i], (double)y[i]);
+        CHECK_OK(dnnl_tp_executable_destroy(e));
+        CHECK_OK(dnnl_tp_graph_destroy(g));
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products), cmocka_unit_test(test_bf16)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }
