@@ -10,8 +10,10 @@
 #define VL 8
 #define V_NREGS 16
 #define V_EXP_MIN -88.f
-#define V_EXP_NONE -105.f
 #define V_NORMAL_MAX 13.26f
+#define V_WHOLE 12582912.f
+/* The same, but plus 127: shifted by 23, the bits are those of the power of 2. */
+#define V_POWER 12583039.f
 #define V_HAS_TABLE32 0
 typedef __m256 vf;
 typedef __m256 vm;
@@ -71,18 +73,18 @@ V_INLINE vf v_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.f), a); }
 V_INLINE vf v_neg(vf a) { return _mm256_xor_ps(a, _mm256_set1_ps(-0.f)); }
 V_INLINE vf v_xorsign(vf x, vf s) { return _mm256_xor_ps(x, _mm256_and_ps(s, _mm256_set1_ps(-0.f))); }
 V_INLINE vf v_round(vf a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+/* 2^(t - V_POWER), -127..128. */
+V_INLINE vf v_power2(vf t) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(t), 23)); }
 V_INLINE vf v_scale2(vf p, vf n) {
-    /* Two factors, because 2^n itself may not be a normal number. */
-    __m256i i = _mm256_cvtps_epi32(v_max(v_set1(-252.f), v_min(v_set1(252.f), n)));
-    __m256i h = _mm256_srai_epi32(i, 1), one = _mm256_set1_epi32(127);
-    vf a = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(h, one), 23));
-    vf b = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(i, h), one), 23));
-    return v_mul(v_mul(p, a), b);
+    const vf low = _mm256_cmp_ps(n, v_set1(-125.f), _CMP_LT_OQ);
+    const vf k = _mm256_min_ps(v_add(n, _mm256_and_ps(low, v_set1(149.f))), v_set1(129.f));
+    /* 2p times 2^(k - 1), a normal number or inf. */
+    const vf y = v_mul(v_add(p, p), v_power2(v_add(k, v_set1(V_POWER - 1.f))));
+    if (__builtin_expect(!_mm256_movemask_ps(low), 1)) return y;
+    const __m256i bits = _mm256_cvtps_epi32(_mm256_and_ps(low, y));
+    return _mm256_blendv_ps(y, _mm256_castsi256_ps(bits), low);
 }
-V_INLINE vf v_scale2_near(vf p, vf n) {
-    __m256i i = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
-    return v_mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(i, 23)));
-}
+V_INLINE vf v_scale2_near(vf p, vf n) { return v_mul(p, v_power2(v_add(n, v_set1(V_POWER)))); }
 V_INLINE vf v_fraction(vf x, vf *n) {
     x = v_max(v_set1(-127.f), v_min(v_set1(128.f), x));
     *n = _mm256_floor_ps(x);
@@ -99,6 +101,8 @@ V_INLINE vf v_sel(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
 V_INLINE vf v_mul_where(vm m, vf a, vf b, vf c) {
     return v_sel(m, v_mul(_mm256_and_ps(m, a), _mm256_and_ps(m, b)), c);
 }
+V_INLINE vm v_not_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NLE_UQ); }
+V_INLINE vf v_keep(vm m, vf a) { return _mm256_and_ps(m, a); }
 #include "cpu/simd/vec_exp_split.h"
 V_INLINE float v_hsum(vf a) {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));

@@ -16,9 +16,9 @@
 /* Where exp(x) has become 0 by v_scale2_where: the end of the normal numbers, as scalef takes
  * hundreds of cycles to make others on some processors. Elsewhere x is limited to this first. */
 #define V_EXP_MIN -87.3365402f
-/* A limit for v_exp: below it the result is 0, and scalef is quick again. */
-#define V_EXP_NONE -1000.f
 #define V_NORMAL_MAX 15.f
+/* Added to a number below 2^22, it leaves the nearest integer. */
+#define V_WHOLE 12582912.f
 #define V_HAS_TABLE32 1
 typedef __m512 vf;
 typedef __mmask16 vm;
@@ -82,32 +82,33 @@ V_INLINE vf v_neg(vf a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.f)); }
 V_INLINE vf v_xorsign(vf x, vf s) { return _mm512_xor_ps(x, _mm512_and_ps(s, _mm512_set1_ps(-0.f))); }
 /* To nearest even, any magnitude. */
 V_INLINE vf v_round(vf a) { return _mm512_roundscale_ps(a, 8); }
-/* p * 2^n for integral n, over- and underflow as in exact arithmetic (denormals rounded). */
-V_INLINE vf v_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
+/* p * 2^n for integral n, over- and underflow as in exact arithmetic (denormals rounded); p in
+ * 0.5..2, n >= -160. Processors take 150 cycles to make denormal numbers, so their bits are made as
+ * integers. */
+V_INLINE vf v_scale2(vf p, vf n) {
+    const vm low = _mm512_cmp_ps_mask(n, v_set1(-125.f), _CMP_LT_OQ);
+    if (__builtin_expect(low, 0)) n = _mm512_mask_add_ps(n, low, n, v_set1(149.f));
+    const vf y = _mm512_scalef_ps(p, n);
+    if (__builtin_expect(!low, 1)) return y;
+    return _mm512_castsi512_ps(_mm512_mask_cvtps_epi32(_mm512_castps_si512(y), low, y));
+}
+/* z * 2^n for integral n in -252..0. */
+V_INLINE vf v_scale2_down(vf z, vf n) { return _mm512_scalef_ps(z, n); }
 /* p * 2^n for integral n in -127..128, where 2^-127 may count as 0 and 2^128 as infinity. */
 V_INLINE vf v_scale2_near(vf p, vf n) { return _mm512_scalef_ps(p, n); }
 /* The lanes where exp(x) does not count as 0. */
 V_INLINE vm v_exp_lanes(vf x) { return _mm512_cmp_ps_mask(x, v_set1(V_EXP_MIN), _CMP_NLT_UQ); }
 /* v_scale2_near(p, n), in other lanes than v_exp_lanes 0. */
 V_INLINE vf v_scale2_where(vf p, vf n, vm lanes) { return _mm512_maskz_scalef_ps(lanes, p, n); }
-/* x - n ln 2 and n for exp(x) = v_scale2_where(exp(x - n ln 2), n, *lanes); x < 88. No lane raises
- * an exception, infinities included. */
+/* x - n ln 2 and what stands for n, for exp(x) = v_exp_join(exp(x - n ln 2), n, *lanes); x < 88. No
+ * lane raises an exception, infinities included. */
 V_INLINE vf v_exp_split(vf x, vf *n, vm *lanes) {
     *lanes = v_exp_lanes(x);
-    *n = v_round(_mm512_maskz_mul_ps(*lanes, x, v_set1(1.44269504f)));
+    const vf whole = v_set1(V_WHOLE);
+    *n = _mm512_maskz_sub_ps(*lanes, _mm512_maskz_fmadd_ps(*lanes, x, v_set1(1.44269504f), whole), whole);
     return _mm512_maskz_fnmadd_ps(*lanes, *n, v_set1(0.693147182f), x);
 }
-/* The same for exp(x) = v_scale2_until(...), which is inf where it leaves the range; results below
- * 2^-126 may be anything below that. */
-V_INLINE vf v_exp_split_until(vf x, vf *n, vm *lanes) {
-    x = v_max(v_set1(V_EXP_MIN), x);
-    *lanes = _mm512_cmp_ps_mask(x, v_set1(88.7f), _CMP_NGT_UQ);
-    *n = v_round(_mm512_maskz_mul_ps(*lanes, x, v_set1(1.44269504f)));
-    return _mm512_maskz_fnmadd_ps(*lanes, *n, v_set1(0.693147182f), x);
-}
-V_INLINE vf v_scale2_until(vf p, vf n, vm lanes) {
-    return _mm512_mask_scalef_ps(v_set1(__builtin_inff()), lanes, p, n);
-}
+V_INLINE vf v_exp_join(vf p, vf n, vm lanes) { return v_scale2_where(p, n, lanes); }
 /* x - floor(x), and n such that v_scale2_near by it is by floor(x); for infinite x the fraction is
  * 0 (or what keeps the product with 2^n right). */
 V_INLINE vf v_fraction(vf x, vf *n) {
@@ -119,10 +120,14 @@ V_INLINE vm v_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
 V_INLINE vm v_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 V_INLINE vm v_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 V_INLINE vm v_nan(vf a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
+/* !(a <= b): true of NaN. */
+V_INLINE vm v_not_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ); }
 V_INLINE vm v_or(vm a, vm b) { return a | b; }
 V_INLINE int v_any(vm m) { return m != 0; }
 /* m ? a : b */
 V_INLINE vf v_sel(vm m, vf a, vf b) { return _mm512_mask_mov_ps(b, m, a); }
+/* m ? a : 0 */
+V_INLINE vf v_keep(vm m, vf a) { return _mm512_maskz_mov_ps(m, a); }
 /* m ? a * b : c; where c stands, nothing is multiplied: the product of data that is not asked for
  * may overflow. */
 V_INLINE vf v_mul_where(vm m, vf a, vf b, vf c) { return _mm512_mask_mul_ps(c, m, a, b); }

@@ -7,13 +7,18 @@ V_INLINE vf v_scale2_where(vf p, vf n, vm lanes) {
     return v_scale2_near(p, n);
 }
 V_INLINE vf v_exp_split(vf x, vf *n, vm *lanes) {
+    const vf power = v_set1(V_POWER);
     x = v_max(v_set1(V_EXP_MIN), x);
     *lanes = v_exp_lanes(x);
-    *n = v_round(v_mul(x, v_set1(1.44269504f)));
-    return v_fnma(*n, v_set1(0.693147182f), x);
+    *n = v_fma(x, v_set1(1.44269504f), power);
+    return v_fnma(v_sub(*n, power), v_set1(0.693147182f), x);
 }
-/* 2^128 is inf already. */
-V_INLINE vf v_exp_split_until(vf x, vf *n, vm *lanes) {
-    return v_exp_split(v_min(v_set1(89.f), x), n, lanes);
+V_INLINE vf v_exp_join(vf p, vf n, vm lanes) {
+    (void)lanes;
+    return v_mul(p, v_power2(n));
 }
-V_INLINE vf v_scale2_until(vf p, vf n, vm lanes) { return v_scale2_where(p, n, lanes); }
+/* Two factors, because 2^n itself may not be a normal number. */
+V_INLINE vf v_scale2_down(vf z, vf n) {
+    const vf half = v_round(v_mul(n, v_set1(.5f)));
+    return v_scale2_near(v_scale2_near(z, half), v_sub(n, half));
+}

@@ -12,7 +12,8 @@
 #define VL 1
 #define V_NREGS 16
 #define V_EXP_MIN -88.f
-#define V_EXP_NONE -105.f
+#define V_WHOLE 12582912.f
+#define V_POWER 12583039.f
 #define V_NORMAL_MAX 13.26f
 #define V_HAS_TABLE32 0
 typedef float vf;
@@ -60,9 +61,8 @@ V_INLINE vf v_scale2(vf p, vf n) {
     int32_t i = n != n ? 0 : (int32_t)(n < -252.f ? -252.f : n > 252.f ? 252.f : n), h = i >> 1;
     return p * dtp_bits_f32((uint32_t)(h + 127) << 23) * dtp_bits_f32((uint32_t)(i - h + 127) << 23);
 }
-V_INLINE vf v_scale2_near(vf p, vf n) {
-    return n != n ? n : p * dtp_bits_f32((uint32_t)((int32_t)n + 127) << 23);
-}
+V_INLINE vf v_power2(vf t) { return dtp_bits_f32(dtp_f32_bits(t) << 23); }
+V_INLINE vf v_scale2_near(vf p, vf n) { return p * v_power2(n + V_POWER); }
 V_INLINE vf v_fraction(vf x, vf *n) {
     x = v_max(v_set1(-127.f), v_min(v_set1(128.f), x));
     *n = dtp_round_f32(x);
@@ -78,6 +78,8 @@ V_INLINE vm v_or(vm a, vm b) { return a | b; }
 V_INLINE int v_any(vm m) { return m; }
 V_INLINE vf v_sel(vm m, vf a, vf b) { return m ? a : b; }
 V_INLINE vf v_mul_where(vm m, vf a, vf b, vf c) { return m ? a * b : c; }
+V_INLINE vm v_not_le(vf a, vf b) { return !(a <= b); }
+V_INLINE vf v_keep(vm m, vf a) { return m ? a : 0.f; }
 #include "cpu/simd/vec_exp_split.h"
 #define V_HAS_FOUR 0
 V_INLINE float v_hsum(vf a) { return a; }

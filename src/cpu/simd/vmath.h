@@ -34,9 +34,13 @@ V_INLINE vf v_exp_reduce(vf x, vf n) {
     vf r = v_fnma(n, v_set1(0.693147182f), x);
     return v_fma(n, v_set1(1.90465421e-9f), r);
 }
+/* x log2(e) to the nearest integer. */
+V_INLINE vf v_exp_power(vf x) {
+    return v_sub(v_fma(x, v_set1(1.44269504f), v_set1(V_WHOLE)), v_set1(V_WHOLE));
+}
 V_INLINE vf v_exp(vf x) {
-    x = v_max(v_set1(V_EXP_NONE), v_min(v_set1(89.5f), x));
-    vf n = v_round(v_mul(x, v_set1(1.44269504f)));
+    x = v_max(v_set1(-105.f), v_min(v_set1(89.5f), x));
+    const vf n = v_exp_power(x);
     return v_scale2(v_exp_poly(v_exp_reduce(x, n)), n);
 }
 /* exp(r) for |r| <= ln(2) / 2, relative error 2^-22. */
@@ -48,7 +52,7 @@ V_INLINE vf v_exp_poly_quick(vf r) {
 V_INLINE vf v_exp_neg(vf x) {
     vm lanes;
     vf n, r = v_exp_split(x, &n, &lanes);
-    return v_scale2_where(v_exp_poly_quick(r), n, lanes);
+    return v_exp_join(v_exp_poly_quick(r), n, lanes);
 }
 /* 2^x, relative error 2^-22; any x, infinities included. */
 V_INLINE vf v_exp2(vf x) {
@@ -59,35 +63,56 @@ V_INLINE vf v_exp2(vf x) {
 /* exp(x) - 1 for x <= 0, relative to its value. */
 V_INLINE vf v_expm1_neg(vf x) {
     vf y = v_max(v_set1(-30.f), x);
-    vf n = v_round(v_mul(y, v_set1(1.44269504f))), r = v_exp_reduce(y, n);
+    vf n = v_exp_power(y), r = v_exp_reduce(y, n);
     vf p = V_POLY(r, 0.00138825225f, 0.008366514f, 0.0416672006f, 0.166665435f, 0.49999997f);
     p = v_fma(v_mul(r, r), p, r);
     vf s = v_scale2_near(v_set1(1.f), n);
     return v_fma(s, p, v_sub(s, v_set1(1.f)));
 }
-/* 1 / (1 + exp(u)), times x. Where exp(u) leaves the range, it is 0. */
-V_INLINE vf v_gate_near(vf x, vf u) {
-    vm lanes;
-    vf n, r = v_exp_split_until(u, &n, &lanes);
-    return v_div(x, v_add(v_set1(1.f), v_scale2_until(v_exp_poly_quick(r), n, lanes)));
+/* 1 / (1 + exp(-x)); results below 2^-126 are 0. */
+V_INLINE vf v_logistic(vf x) {
+    const vf far = v_set1(87.3365402f), u = v_neg(x);
+    return v_keep(v_not_le(far, u), v_div(v_set1(1.f), v_add(v_set1(1.f), v_exp_neg(v_min(far, u)))));
 }
-/* 1 / (1 + exp(-x)) */
-V_INLINE vf v_logistic(vf x) { return v_gate_near(v_set1(1.f), v_neg(x)); }
-/* y, but x exp(-u) in the lanes of 80 <= u <= 180: exp(-u) may be no normal number there, though the product is one.
- * Products below 2^-126 become 0. The lanes of u beyond 180 keep y, which is 0 or the NaN of an infinite x. */
-V_INLINE vf v_far_where(vf y, vf x, vf u) {
-    if (__builtin_expect(!v_any(v_lt(v_set1(80.f), u)), 1)) return y;
-    /* No lane raises an exception: what is not far computes 0, and the limits go before NaN. */
-    const vf v = v_max(v_min(u, v_set1(180.f)), v_set1(80.f)), n = v_round(v_mul(v, v_set1(1.44269504f)));
-    const vm far = v_eq(v, u);
-    vf z = v_mul(v_sel(far, x, v_zero()), v_set1(.0625f)), k = v_sub(v_set1(4.f), n); /* z 2^k */
-    z = v_div(z, v_exp_poly(v_exp_reduce(v, n)));
-    const vf least = v_scale2(v_set1(1.f), v_min(v_set1(127.f), v_sub(v_set1(-126.f), k)));
-    const vm normal = v_le(least, v_abs(z));
-    return v_sel(far, v_scale2(v_sel(normal, z, v_mul(z, v_zero())), k), y);
+/* The lanes where exp(-u) may be no normal number though its product with a number is one. */
+V_INLINE vm v_far(vf u) { return v_lt(v_set1(80.f), u); }
+V_INLINE int v_none(vm m) { return __builtin_expect(!v_any(m), 1); }
+/* x / (1 + exp(u)), in the lanes of `far` x exp(-u), but 0 beyond `most`. The other lanes have the
+ * same bits as without far ones. No lane raises an exception. */
+V_INLINE vf v_gate_far(vf x, vf u, vf most, vm far) {
+    const vf v = v_max(v_set1(V_EXP_MIN), v_min(v_set1(177.f), u)), n = v_exp_power(v);
+    const vf c = v_keep(far, v_set1(1.90465421e-9f)), r = v_fnma(n, v_set1(0.693147182f), v);
+    const vf p = v_exp_poly_quick(v_fma(n, c, r)), e = v_scale2_near(p, v_min(v_set1(120.f), n));
+    /* A far lane is z / p times 2^(4 - n): z is less than x, so that z / p is no more. */
+    const vf z = v_mul_where(far, x, v_keep(v_le(u, most), v_set1(.0625f)), x);
+    const vf y = v_div(z, v_sel(far, p, v_add(v_set1(1.f), e)));
+    return v_scale2_down(y, v_keep(far, v_sub(v_set1(4.f), n)));
 }
-/* x / (1 + exp(u)) */
-V_INLINE vf v_gate(vf x, vf u) { return v_far_where(v_gate_near(x, u), x, u); }
+V_INLINE vf v_gate(vf x, vf u, vf most) {
+    const vm far = v_far(u);
+    if (v_none(far)) return v_div(x, v_add(v_set1(1.f), v_exp_neg(u)));
+    return v_gate_far(x, u, most, far);
+}
+/* What the parameter alpha of swish and soft_relu says: -alpha, 1 / alpha, and the most -alpha x
+ * whose result is a normal number, or somewhat more. */
+typedef struct {
+    vf minus, inverse, most;
+} v_gate_t;
+/* log2(|x|) or up to 0.0861 less, x a normal number. */
+V_INLINE float v_log2_below(float x) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return (float)(bits & 0x7fffffffu) * 0x1p-23f - 127.f;
+}
+/* is_gate: the result is x exp(alpha x) there, else exp(alpha x) / alpha. */
+V_INLINE v_gate_t v_gate_load(float alpha, const int is_gate) {
+    const float ln2 = .69314718f, one = 87.337f - ln2 * v_log2_below(alpha);
+    float most = one;
+    /* most = one + log(most), from above: it is below 177, as x is below 2^128. */
+    if (is_gate) most += ln2 * (.0861f + v_log2_below(177.f));
+    if (is_gate) most = one + ln2 * (.0861f + v_log2_below(most < 80.f ? 80.f : most));
+    return (v_gate_t){v_set1(-alpha), v_set1(1.f / alpha), v_set1(most < 177.f ? most : 177.f)};
+}
 
 /* ---- Logarithms -------------------------------------------------------------------------------------- */
 
@@ -116,10 +141,11 @@ V_INLINE vf v_log1p01(vf u) {
     return v_mul(p, u);
 }
 /* log(1 + exp(a x)) / a */
-V_INLINE vf v_soft_relu(vf x, vf a, vf inverse_a) {
-    const vf u = v_mul(x, a), above = v_sel(v_lt(v_zero(), u), x, v_zero());
-    const vf y = v_fma(v_log1p01(v_exp_neg(v_neg(v_abs(u)))), inverse_a, above);
-    return v_far_where(y, inverse_a, v_neg(u));
+V_INLINE vf v_soft_relu(vf x, const v_gate_t *a) {
+    const vf u = v_mul(x, a->minus), above = v_keep(v_not_le(v_zero(), u), x); /* NaN of NaN */
+    const vf y = v_fma(v_log1p01(v_exp_neg(v_neg(v_abs(u)))), a->inverse, above);
+    const vm far = v_far(u);
+    return v_none(far) ? y : v_sel(far, v_gate_far(a->inverse, u, a->most, far), y);
 }
 /* x^b for x > 0 (or +0, +inf): log2 in two floats, then exp2. */
 V_INLINE vf v_pow_positive(vf x, vf b) {
@@ -137,9 +163,9 @@ V_INLINE vf v_pow_positive(vf x, vf b) {
     vf t = v_add(e, g);
     vf z = v_sub(t, e);
     vf tlo = v_add(v_add(v_sub(e, v_sub(t, z)), v_sub(g, z)), glo);
-    /* times b; beyond +-200 the result is 0 or inf. */
+    /* times b; beyond -160 and 400 the result is 0 or inf. */
     vf y = v_mul(b, t);
-    vf yc = v_max(v_set1(-400.f), v_min(v_set1(400.f), y));
+    vf yc = v_max(v_set1(-160.f), v_min(v_set1(400.f), y));
     vf ylo = v_fma(b, tlo, v_fms(b, t, y));
     ylo = v_sel(v_eq(y, yc), ylo, v_zero());
     vf n = v_round(yc), r = v_add(v_sub(yc, n), ylo);
@@ -171,14 +197,17 @@ V_INLINE vf v_tanh(vf x) {
 }
 /* x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) = x / (1 + exp(-2 ...)) */
 V_INLINE vf v_gelu_tanh(vf x) {
-    vf t = v_within(x, 20.f); /* beyond, exp(...) is 0 or inf */
-    return v_gate(x, v_mul(t, v_fma(v_mul(t, t), v_set1(-0.0713548162726f), v_set1(-1.59576912161f))));
+    const vf t = v_within(x, 20.f); /* beyond, exp(...) is 0 or counts as infinite */
+    const vf u = v_mul(t, v_fma(v_mul(t, t), v_set1(-0.0713548162726f), v_set1(-1.59576912161f)));
+    return v_gate(x, u, v_set1(89.66f));
 }
-V_INLINE vf v_swish(vf x, vf alpha) { return v_gate(x, v_neg(v_mul(x, alpha))); }
+V_INLINE vf v_swish(vf x, const v_gate_t *a) { return v_gate(x, v_mul(x, a->minus), a->most); }
 /* x tanh(log(1 + exp(x))): with n = e^x (e^x + 2) it is x n / (n + 2). */
 V_INLINE vf v_mish(vf x) {
-    vf e = v_exp_neg(v_min(v_set1(30.f), x)), n = v_mul(e, v_add(e, v_set1(2.f)));
-    return v_far_where(v_mul(x, v_div(n, v_add(n, v_set1(2.f)))), x, v_neg(x));
+    const vf e = v_exp_neg(v_min(v_set1(30.f), x)), n = v_mul(e, v_add(e, v_set1(2.f)));
+    const vf y = v_mul(x, v_div(n, v_add(n, v_set1(2.f)))), u = v_neg(x);
+    const vm far = v_far(u);
+    return v_none(far) ? y : v_sel(far, v_gate_far(x, u, v_set1(91.857f), far), y);
 }
 /* |x| erfc(|x| / sqrt(2)) / 2, relative to its value also in the tail: gelu(x) = max(x, 0) - this. */
 V_INLINE vf v_gelu_erf_tail(vf x) {
@@ -187,7 +216,7 @@ V_INLINE vf v_gelu_erf_tail(vf x) {
     vf g = v_mul(V_POLY(w, 0.0358798616f, -0.15805912f, 0.207831383f, -0.0550468378f, 0.129284576f,
                         0.0996938124f, 0.12078926f, 0.119626991f),
                  w);
-    vf h = v_mul(s, v_set1(-0.5f)), n = v_round(v_mul(h, v_set1(1.44269504f)));
+    vf h = v_mul(s, v_set1(-0.5f)), n = v_exp_power(h);
     vf r = v_fma(slo, v_set1(-0.5f), v_exp_reduce(h, n));
     /* Scaled last: no factor is a denormal number. */
     return v_scale2_where(v_mul(t, v_mul(v_exp_poly(r), g)), n, v_exp_lanes(h));
