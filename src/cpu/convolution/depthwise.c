@@ -37,13 +37,16 @@ static dnnl_tp_status_t resolve(dtp_convolution_desc_t *d) {
 }
 
 /* A chain that the kernel does itself. */
-static bool clamps(const dtp_postops_t *po, dtp_dw_row_t *a) {
+static bool ends_in_kernel(const dtp_postops_t *po, dtp_dw_row_t *a) {
     if (po->len != 1 || !po->step[0].eltwise) return po->len == 0;
     const dtp_po_simple_t s = dtp_postops_simple(po, 0);
+    a->hardswish = po->step[0].kind == dnnl_tp_eltwise && po->step[0].alg == dnnl_tp_eltwise_hardswish;
+    a->alpha = po->step[0].alpha;
+    a->beta = po->step[0].beta;
     a->clamp = s.form == DTP_PO_FORM_RELU || s.form == DTP_PO_FORM_CLIP;
     a->lo = s.floor;
     a->hi = s.form == DTP_PO_FORM_CLIP ? s.cap : __builtin_inff();
-    return a->clamp;
+    return a->clamp || a->hardswish;
 }
 
 static bool in_whole_blocks(const dtp_md_t *md) {
@@ -88,7 +91,7 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
     spatial(p->src_x, &d->src, 2);
     spatial(p->dst_x, &d->dst, 2);
     dtp_dw_row_t *a = &p->common;
-    const bool done = clamps(&p->po, a);
+    const bool done = ends_in_kernel(&p->po, a);
     const bool one = !done && p->po.len == 1 && d->dst.data_type == f32 &&
                      dtp_fused_init(&p->fused, &p->po, true, false) && p->fused.act;
     p->tiled = !done && !one;

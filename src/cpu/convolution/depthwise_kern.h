@@ -32,7 +32,8 @@ typedef struct {
     int pairs;
     dtp_window_t w; /* along the columns */
     int clamp;      /* min(max(sum, lo), hi), NaN stays */
-    float lo, hi;
+    int hardswish;  /* sum * min(1, max(0, alpha * sum + beta)); not with clamp */
+    float lo, hi, alpha, beta;
 } dtp_dw_row_t;
 
 void dtp_dw_row__avx512(const dtp_dw_row_t *a);
