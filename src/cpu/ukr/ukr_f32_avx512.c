@@ -10,10 +10,8 @@
 #include "cpu/ukr/ukr_body.h"
 
 #define MAX_ACC 24
-/* K-steps of a turn. More does not help; the stream loop has no general registers left for a second step.
- * Short sums, which fetch nothing, feel each instruction of the loop. */
-enum { NO_PF = -1 };
-#define K_UNROLL(pfn) ((pfn) == NO_PF ? 4 : (pfn) <= 2 ? 2 : 1)
+/* More does not help; the stream loop has no general registers left for a second step. */
+#define K_UNROLL(pfn) ((pfn) <= 2 ? 2 : 1)
 
 /* c += a * b in place. An intrinsic leaves the compiler the choice among three forms of the instruction; with
  * 24 accumulators and an unrolled loop it then copies and spills some of them. */
@@ -315,6 +313,23 @@ DTP_UKR_TILES_AVX512(DEFINE)
 
 /* ---- Short sums -------------------------------------------------------------------------------------- */
 
+/* Short sums feel each instruction of the loop: more k-steps a turn, and nothing is fetched. */
+INLINE void k_short_step(const int MR, const int NV, __m512 *c, const char *const *a, const char *b,
+                         int64_t bs, int64_t k) {
+    __m512 bv[DTP_UKR_MAX_NV];
+    UNROLL for (int j = 0; j < NV; j++) bv[j] = _mm512_loadu_ps((const float *)(b + j * bs));
+    UNROLL for (int i = 0; i < MR; i++) k_row(NV, c + i * NV, a[i] + k, bv);
+}
+INLINE void k_short(const int MR, const int NV, __m512 *c, const char *const *a, const char *b, int64_t bs,
+                    int64_t ke) {
+    enum { TURN = 4 };
+    int64_t k = 0;
+    for (; k + 4 * TURN <= ke; k += 4 * TURN, b += TURN * DTP_UKR_PANEL_BYTES)
+        UNROLL for (int s = 0; s < TURN; s++)
+            k_short_step(MR, NV, c, a, b + s * DTP_UKR_PANEL_BYTES, bs, k + 4 * s);
+    for (; k < ke; k += 4, b += DTP_UKR_PANEL_BYTES) k_short_step(MR, NV, c, a, b, bs, k);
+}
+
 /* All strips of a row block, then the next block: lines of C come in the order of memory, in which
  * the processor fetches those that the second-level cache lacks. */
 INLINE void across_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
@@ -332,7 +347,7 @@ INLINE void across_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
             const char *a[DTP_UKR_MAX_MR];
             UNROLL for (int i = 0; i < MR * NV; i++) zero(&c[i]);
             UNROLL for (int i = 0; i < MR; i++) a[i] = rows + i * lda;
-            k_packed(MR, NV, NO_PF, c, a, b, bs, 0, kb, b, 0);
+            k_short(MR, NV, c, a, b, bs, kb);
             __asm__("" : "+m"(ends)); /* or they take registers in the loop */
             const __m512 lo = _mm512_set1_ps(ends.lo), hi = _mm512_set1_ps(ends.hi);
             UNROLL for (int j = 0; j < NV; j++) v[j] = _mm512_loadu_ps(bias + j * DTP_UKR_PANEL);
