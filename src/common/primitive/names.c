@@ -160,6 +160,7 @@ const char *dtp_arg_text(int arg, char text[DTP_ARG_TEXT]) {
     } names[] = {{DNNL_TP_ARG_SRC, "SRC"},
                  {DNNL_TP_ARG_SRC_1, "SRC_1"},
                  {DNNL_TP_ARG_SRC_2, "SRC_2"},
+                 {DNNL_TP_ARG_SRC_3, "SRC_3"},
                  {DNNL_TP_ARG_DST, "DST"},
                  {DNNL_TP_ARG_DST_1, "DST_1"},
                  {DNNL_TP_ARG_DST_2, "DST_2"},

@@ -199,7 +199,8 @@ static void test_sizes_input(void **state) {
             CHECK_OK(dnnl_tp_executable_compile(&exe, g, engine, 1, shapes, &opts));
             CHECK_OK(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags));
             CHECK_OK(dnnl_tp_executable_run(exe, stream, 1, from, 1, to, NULL));
-            assert_memory_equal(y, attribute, sizeof attribute);
+            for (int i = 0; i < 2 * TO_H * TO_W; ++i) /* one of them may be of a GPU */
+                assert_true(fabsf(y[i] - attribute[i]) < 1e-5f);
             CHECK_OK(dnnl_tp_stream_destroy(stream));
             CHECK_OK(dnnl_tp_executable_destroy(exe));
         }

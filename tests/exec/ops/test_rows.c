@@ -67,13 +67,18 @@ static void set_attr(sample_t *s, const dtp_op_field_t *f, bool all) {
     }
 }
 
+/* Sizes that are no attribute are an input. */
+static bool is_needed(const dtp_op_row_t *row, const dtp_op_field_t *f) {
+    return f->needed || (row->kind == dnnl_tp_op_interpolate && !strcmp(f->name, "sizes"));
+}
+
 /* With the attributes that it needs, or with all. */
 static sample_t sample_of(const dtp_op_row_t *row, bool all) {
     sample_t s = {.row = row, .nin = row->min_in};
     int n;
     const dtp_op_field_t *f = dtp_op_fields(row, &n);
     for (int i = 0; i < n; ++i)
-        if (f[i].key != DTP_ATTR_FIXED && (all || f[i].needed)) set_attr(&s, &f[i], all);
+        if (f[i].key != DTP_ATTR_FIXED && (all || is_needed(row, &f[i]))) set_attr(&s, &f[i], all);
     return s;
 }
 
