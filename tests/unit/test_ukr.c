@@ -107,7 +107,6 @@ static void check_tile(const case_t *c) {
     u.pf_mode = c->pf_mode;
     u.pf_shift = c->pf_shift;
     u.pf_dist = 256;
-    u.pf_lines = c->pf_shift % 2 ? DTP_UKR_SPARSE : 1;
     u.pf_rows = !c->table;
     if (copies) {
         u.copy = (char *)copy;

@@ -70,7 +70,6 @@ static void check_tile(const dtp_ukr_set_t *set, const char *name, int mr, int n
     u.add = add ? addend : NULL;
     u.ldadd = ldc * (int64_t)dtp_type_size(adt);
     u.pf = b, u.pf_mode = v / 8 % 4, u.pf_count = u.pf_mode ? nblk : 0, u.pf_dist = 256;
-    u.pf_lines = v / 4 % 2 ? DTP_UKR_SPARSE : 1;
     set->tile[nv][mr](&u);
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < ldc; ++j) {

@@ -5,18 +5,7 @@
 #include "common/base/base.h"
 #include "common/primitive/engine.h"
 
-/* Bytes of weights in flight for single row blocks. */
-enum { STREAM_AHEAD = 16384, LINES_AHEAD = 10240 };
-
-/* Intel's processors keep more requests in flight for lines that are asked for (6-167: weights of
- * 160 MB 1.08 times as fast; those in the shared cache as before). */
-static bool gemm_fetches_lines(void) {
-#if DTP_X64
-    return __builtin_cpu_is("intel");
-#else
-    return false;
-#endif
-}
+enum { STREAM_AHEAD = 16384 /* bytes of weights in flight for single row blocks */ };
 
 /* Row blocks over a strip that is at hand: they prefetch ahead, a column panel of lines each, not the next strip. */
 static void gemm_blocks_ahead(const dtp_ukr_fn_t *fn, dtp_ukr_args_t *u, int64_t nblk, int64_t mr,
@@ -90,10 +79,7 @@ void dtp_gemm_rows_ahead(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, in
         u->nblk = 1;
         u->pf_count = 1;
         u->pf_mode = DTP_UKR_PF_STREAM;
-        const bool lines = gemm_fetches_lines();
-        u->pf_lines = lines ? DTP_UKR_SPARSE : 1;
-        if (u->bstep == DTP_UKR_PANEL_BYTES)
-            u->pf_dist = (lines ? LINES_AHEAD : STREAM_AHEAD) / nv & -DTP_CACHE_LINE;
+        if (u->bstep == DTP_UKR_PANEL_BYTES) u->pf_dist = STREAM_AHEAD / nv & -DTP_CACHE_LINE;
         fn[rows](u);
         return;
     }

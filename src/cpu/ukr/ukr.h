@@ -82,10 +82,8 @@ typedef struct {
     const char *pf;
     /* These blocks prefetch; block pf_first + i prefetches from dtp_ukr_pf_from(i). */
     int64_t pf_first, pf_count;
-    /* Stream mode: distance in bytes within a column panel, and how many lines of it blocks of up
-     * to four rows fetch once in DTP_UKR_SPARSE k-steps: one or all. */
+    /* Stream mode: distance in bytes within a column panel. */
     int64_t pf_dist;
-    int pf_lines;
     /* The other blocks fetch the rows of A that follow theirs: lda is 4 * k, row_a NULL. */
     bool pf_rows;
     int pf_mode;
@@ -113,10 +111,9 @@ typedef struct {
 enum {
     DTP_UKR_PF_LINE = 1, /* one line every 1 << pf_shift k-steps */
     DTP_UKR_PF_PAIR = 2, /* two lines per k-step: column panels i and i + 1 */
-    /* Lines of the k-step that is pf_dist bytes ahead, then of the strip at pf. */
+    /* Every line of the k-step that is pf_dist bytes ahead, then of the strip at pf. */
     DTP_UKR_PF_STREAM = 3
 };
-enum { DTP_UKR_SPARSE = 8 };
 
 /* Whether the columns of this mask are all in the first half of a column panel. */
 static inline bool dtp_ukr_is_half_panel(uint32_t mask) { return mask < 1u << DTP_UKR_PANEL / 2; }

@@ -83,18 +83,14 @@ INLINE void k_one(const int MR, const int NV, __m512 *c, const char *const *a, c
     UNROLL for (int i = 0; i < MR; i++) k_row(NV, c + i * NV, a[i] + k, bv);
 }
 
-/* Few rows are as fast as their streams come. Some processors fetch streams themselves, but not past
- * the end of a page: a line of each column panel once in so many k-steps leads them on, and more of
- * them take the place of theirs (Zen 4: 0.85 of the speed). Others are slower from memory unless
- * all lines are asked for (dtp_gemm_rows_ahead). */
-enum { SPARSE = DTP_UKR_SPARSE, SPARSE_ROWS = 4 };
+/* Few rows are as fast as their streams come, which the processor fetches itself, but not past the end of a page:
+ * a line of each column panel once in SPARSE k-steps leads it on, and more of them take its place (Zen 4: 0.85 of
+ * the speed). */
+enum { SPARSE = 8, SPARSE_ROWS = 4 };
 INLINE void k_sparse(const int MR, const int NV, __m512 *c, const char *const *a, const char *b, int64_t bs,
-                     int64_t k, int64_t ke, const char *pf, int lines) {
+                     int64_t k, int64_t ke, const char *pf) {
     for (; k < ke; k += 4 * SPARSE, b += SPARSE * DTP_UKR_PANEL_BYTES, pf += SPARSE * DTP_UKR_PANEL_BYTES) {
-        const char *line = pf;
-        for (int i = 0; i < lines; i++, line += DTP_UKR_PANEL_BYTES) {
-            UNROLL for (int q = 0; q < NV; q++) fetch_l2(line + q * bs);
-        }
+        UNROLL for (int q = 0; q < NV; q++) fetch_l2(pf + q * bs);
         k_packed(MR, NV, 0, c, a, b, bs, k, ke - k < 4 * SPARSE ? ke : k + 4 * SPARSE, pf,
                  DTP_UKR_PANEL_BYTES);
     }
@@ -218,7 +214,7 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int WAY, 
                 int64_t ke = k + kb - ahead / 16, from = k;
                 const char *next = b + ahead;
                 for (int part = 0; part < 2; part++) {
-                    if (MR <= SPARSE_ROWS) k_sparse(MR, NV, c, a, b, bs, from, ke, next, u->pf_lines);
+                    if (MR <= SPARSE_ROWS) k_sparse(MR, NV, c, a, b, bs, from, ke, next);
                     else k_packed(MR, NV, NV, c, a, b, bs, from, ke, next, DTP_UKR_PANEL_BYTES);
                     b += 16 * (ke - from);
                     from = ke;
