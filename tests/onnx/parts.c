@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "onnx/dnnl_tp_onnx_session.h"
-#include "writing.h"
+#include "sessions.h"
 
 enum { N = 9, PLACES = 2 * N, THREADS = 4, ROUNDS = 200 };
 
@@ -53,17 +52,9 @@ static void in_branch(bytes_t *m) {
     put_model(m, &g, 8, 17);
 }
 
-static dnnl_tp_onnx_session_t open_session(const bytes_t *m, int max_calls) {
+static dnnl_tp_onnx_session_t open_calls(const bytes_t *m, int max_calls) {
     const dnnl_tp_onnx_session_opts_t opts = {.struct_size = sizeof opts, .max_calls = max_calls};
-    dnnl_tp_onnx_model_t model;
-    dnnl_tp_engine_t engine;
-    dnnl_tp_onnx_session_t session = NULL;
-    CHECK_OK(dnnl_tp_onnx_open_memory(&model, m->at, m->n, NULL));
-    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
-    CHECK_OK(dnnl_tp_onnx_session_create(&session, model, engine, &opts));
-    dnnl_tp_engine_destroy(engine);
-    dnnl_tp_onnx_close(model);
-    return session;
+    return open_session(m, &opts);
 }
 
 typedef struct {
@@ -112,7 +103,7 @@ static void test_sizes(void **state) {
     results_t r = {.without = -1};
     positive(&m);
     for (int max_calls = 1; max_calls < 100; max_calls += 98) {
-        dnnl_tp_onnx_session_t s = open_session(&m, max_calls);
+        dnnl_tp_onnx_session_t s = open_calls(&m, max_calls);
         for (unsigned bits = 0; bits < 1u << PLACES; bits += 9173)
             for (int64_t n = 0; n <= N; n += 3) {
                 CHECK_OK(run(s, n, bits, &r));
@@ -147,7 +138,7 @@ static void test_elements(void **state) {
     static bytes_t m;
     results_t r = {.without = -1};
     by_elements(&m);
-    dnnl_tp_onnx_session_t s = open_session(&m, 100);
+    dnnl_tp_onnx_session_t s = open_calls(&m, 100);
     for (int round = 0; round < 2; ++round)
         for (int64_t at = 0; at < 5; ++at) {
             const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {2, 5}, .data_type = dnnl_tp_f32};
@@ -183,7 +174,7 @@ static void test_suppression(void **state) {
     put_value(&g, G_INPUT, "s", FLOAT, 3, scores);
     put_value(&g, G_OUTPUT, "y", INT64, 2, places);
     put_model(&m, &g, 8, 17);
-    dnnl_tp_onnx_session_t s = open_session(&m, 0);
+    dnnl_tp_onnx_session_t s = open_calls(&m, 0);
     const dnnl_tp_tensor_info_t b = {.ndims = 3, .dims = {1, 4, 4}, .data_type = dnnl_tp_f32},
                                 c = {.ndims = 3, .dims = {1, 1, 4}, .data_type = dnnl_tp_f32};
     const dnnl_tp_onnx_arg_t args[] = {{&b, box}, {&c, score}};
@@ -212,7 +203,7 @@ static void test_names(void **state) {
     put_value(&g, G_OUTPUT, "p3", INT64, 2, some);
     put_value(&g, G_OUTPUT, "x2", FLOAT, 2, two_by_n);
     put_model(&m, &g, 8, 17);
-    dnnl_tp_onnx_session_t s = open_session(&m, 0);
+    dnnl_tp_onnx_session_t s = open_calls(&m, 0);
     CHECK_OK(run(s, 3, 63, &r));
     assert_int_equal(r.info[1].dims[1], 6);
     assert_int_equal(r.info[0].dims[1], 7); /* of rows 0 0 0 1 1 1 and columns 0 1 2 0 1 2 */
@@ -251,7 +242,7 @@ static void test_wrong_nodes(void **state) {
         put_value(&g, G_OUTPUT, "z", i < 3 ? INT64 : FLOAT, 1, some);
         m.n = 0;
         put_model(&m, &g, 8, 17);
-        dnnl_tp_onnx_session_t s = open_session(&m, 0);
+        dnnl_tp_onnx_session_t s = open_calls(&m, 0);
         const dnnl_tp_status_t status = run(s, 3, 21, &r);
         print_message("%s %zu: %s\n", nodes[i].op, i, dnnl_tp_last_error());
         assert_true(status != dnnl_tp_success && status != dnnl_tp_runtime_error);
@@ -267,7 +258,7 @@ static void test_refusals(void **state) {
     const dnnl_tp_onnx_arg_t no_data = {&shape, NULL}, missing = {NULL, NULL}, full = {&shape, r.r};
     dnnl_tp_onnx_call_t call;
     positive(&m);
-    dnnl_tp_onnx_session_t s = open_session(&m, 0);
+    dnnl_tp_onnx_session_t s = open_calls(&m, 0);
     assert_int_equal(dnnl_tp_onnx_session_run(s, 1, &no_data, room, &r, NULL), dnnl_tp_invalid_arguments);
     assert_int_equal(dnnl_tp_onnx_session_run(s, 1, &missing, room, &r, NULL), dnnl_tp_invalid_arguments);
     assert_int_equal(dnnl_tp_onnx_session_run(s, 2, &full, room, &r, NULL), dnnl_tp_invalid_arguments);
@@ -293,7 +284,7 @@ static void test_whole(void **state) {
     results_t r = {.without = -1};
     const dnnl_tp_tensor_info_t shape = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32};
     const dnnl_tp_onnx_arg_t arg = {&shape, one_to_four};
-    dnnl_tp_onnx_session_t s = open_session(&m, 0);
+    dnnl_tp_onnx_session_t s = open_calls(&m, 0);
     CHECK_OK(dnnl_tp_onnx_session_run(s, 1, &arg, room, &r, NULL));
     memcpy(y, r.z, sizeof y);
     assert_memory_equal(y, doubled, sizeof y);
@@ -314,7 +305,7 @@ static void test_threads(void **state) {
     static bytes_t m;
     pthread_t threads[THREADS];
     positive(&m);
-    dnnl_tp_onnx_session_t s = open_session(&m, 3); /* parts are dropped while others run them */
+    dnnl_tp_onnx_session_t s = open_calls(&m, 3); /* parts are dropped while others run them */
     for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_create(&threads[i], NULL, many, s), 0);
     for (int i = 0; i < THREADS; ++i) {
         void *failed = s;

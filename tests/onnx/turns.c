@@ -8,9 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "onnx/dnnl_tp_onnx_session.h"
 #include "onnx/dnnl_tp_onnx_state.h"
-#include "writing.h"
+#include "sessions.h"
 
 enum { THREADS = 8, K = 32, N = 256, MOST_ROWS = 16, LARGE = K * N * (int)sizeof(float) };
 
@@ -71,24 +70,6 @@ static void product(bytes_t *m) {
     put_model(m, &g, 8, 17);
 }
 
-static dnnl_tp_onnx_session_t open_session(const bytes_t *m) {
-    dnnl_tp_onnx_model_t model;
-    dnnl_tp_engine_t engine;
-    dnnl_tp_onnx_session_t session = NULL;
-    CHECK_OK(dnnl_tp_onnx_open_memory(&model, m->at, m->n, NULL));
-    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
-    CHECK_OK(dnnl_tp_onnx_session_create(&session, model, engine, NULL));
-    dnnl_tp_engine_destroy(engine);
-    dnnl_tp_onnx_close(model);
-    return session;
-}
-
-static dnnl_tp_onnx_session_stats_t stats_of(dnnl_tp_onnx_session_t s) {
-    dnnl_tp_onnx_session_stats_t stats = {.struct_size = sizeof stats};
-    CHECK_OK(dnnl_tp_onnx_session_query(s, &stats));
-    return stats;
-}
-
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -145,13 +126,13 @@ static void use_all(int step, uint64_t calls) {
     user_t users[THREADS], one = {.session = NULL, .rows = 3};
     count();
     product(&model);
-    one.session = open_session(&model);
+    one.session = open_session(&model, NULL);
     use(&one);
     dnnl_tp_onnx_session_destroy(one.session);
     const int weights = atomic_load(&seen.weights);
     assert_true(weights > 0);
     count_again();
-    dnnl_tp_onnx_session_t s = open_session(&model);
+    dnnl_tp_onnx_session_t s = open_session(&model, NULL);
     use_together(s, users, step);
     for (int i = 0; i < THREADS; ++i) assert_true(users[i].is_right);
     const dnnl_tp_onnx_session_stats_t stats = stats_of(s);
@@ -180,7 +161,7 @@ static void test_failure(void **state) {
     int failed = 0;
     count();
     product(&model);
-    dnnl_tp_onnx_session_t s = open_session(&model);
+    dnnl_tp_onnx_session_t s = open_session(&model, NULL);
     atomic_store(&seen.to_fail, 1);
     use_together(s, users, 0);
     for (int i = 0; i < THREADS; ++i) {
@@ -198,19 +179,29 @@ static void test_failure(void **state) {
 static user_t inner;
 static void use_inner(void) { use(&inner); }
 
+/* The call is made, and the hook called meanwhile, which uses or awaits `inner`. The session. */
+static dnnl_tp_onnx_session_t use_with(void (*hook)(void)) {
+    count();
+    product(&model);
+    dnnl_tp_onnx_session_t s = open_session(&model, NULL);
+    user_t outer = {.session = s, .rows = 3};
+    inner = outer;
+    atomic_store(&seen.hook, hook);
+    use(&outer);
+    assert_true(outer.is_right);
+    return s;
+}
+static void end_with(dnnl_tp_onnx_session_t s) {
+    dnnl_tp_onnx_session_destroy(s);
+    CHECK_OK(dnnl_tp_set_allocator(NULL));
+}
+
 /* The allocator runs what is being made. */
 static void test_inside(void **state) {
     (void)state;
-    count();
-    product(&model);
-    dnnl_tp_onnx_session_t s = open_session(&model);
-    user_t outer = {.session = s, .rows = 3};
-    inner = outer;
-    atomic_store(&seen.hook, use_inner);
-    use(&outer);
-    assert_true(outer.is_right && inner.is_right);
-    dnnl_tp_onnx_session_destroy(s);
-    CHECK_OK(dnnl_tp_set_allocator(NULL));
+    dnnl_tp_onnx_session_t s = use_with(use_inner);
+    assert_true(inner.is_right);
+    end_with(s);
 }
 
 static void *use_in_thread(void *arg) {
@@ -225,16 +216,9 @@ static void await_inner(void) {
 /* The allocator waits for a thread that wants what is being made. */
 static void test_standing(void **state) {
     (void)state;
-    count();
-    product(&model);
-    dnnl_tp_onnx_session_t s = open_session(&model);
-    user_t outer = {.session = s, .rows = 3};
-    inner = outer;
-    atomic_store(&seen.hook, await_inner);
-    use(&outer);
-    assert_true(outer.is_right && inner.is_right);
-    dnnl_tp_onnx_session_destroy(s);
-    CHECK_OK(dnnl_tp_set_allocator(NULL));
+    dnnl_tp_onnx_session_t s = use_with(await_inner);
+    assert_true(inner.is_right);
+    end_with(s);
 }
 
 static void *room_of(void *y, int index, const dnnl_tp_tensor_info_t *info) {
@@ -270,20 +254,12 @@ static void await_deadline(void) {
 static void test_deadline(void **state) {
     enum { MOST_NS = 800000000 };
     (void)state;
-    count();
-    product(&model);
-    dnnl_tp_onnx_session_t s = open_session(&model);
-    user_t outer = {.session = s, .rows = 3};
-    inner = outer;
     over_ns = -1;
-    atomic_store(&seen.hook, await_deadline);
-    use(&outer);
-    assert_true(outer.is_right);
+    dnnl_tp_onnx_session_t s = use_with(await_deadline);
     assert_int_equal(inner.status, dnnl_tp_deadline_exceeded);
     assert_true(over_ns >= 0 && over_ns < MOST_NS);
     assert_int_equal(stats_of(s).imports, 1);
-    dnnl_tp_onnx_session_destroy(s);
-    CHECK_OK(dnnl_tp_set_allocator(NULL));
+    end_with(s);
 }
 
 static int child_status = -1;
@@ -317,18 +293,10 @@ static void test_fork(void **state) {
 #if defined(__SANITIZE_THREAD__)
     skip();
 #endif
-    count();
-    product(&model);
-    dnnl_tp_onnx_session_t s = open_session(&model);
-    user_t outer = {.session = s, .rows = 3};
-    inner = outer;
-    atomic_store(&seen.hook, fork_inner);
-    use(&outer);
+    dnnl_tp_onnx_session_t s = use_with(fork_inner);
     pthread_join(sleeper, NULL);
-    assert_true(outer.is_right);
     assert_int_equal(child_status, 0);
-    dnnl_tp_onnx_session_destroy(s);
-    CHECK_OK(dnnl_tp_set_allocator(NULL));
+    end_with(s);
 }
 
 /* ---- States ---------------------------------------------------------------------------------- */
@@ -422,7 +390,7 @@ static void test_states(void **state) {
     pthread_t thread[THREADS];
     decoder(&model);
     count();
-    alone.session = open_session(&model);
+    alone.session = open_session(&model, NULL);
     write_tokens(&alone);
     CHECK_OK(alone.status);
     assert_int_equal(alone.in_place, TOKENS);
@@ -431,7 +399,7 @@ static void test_states(void **state) {
     const int weights = atomic_load(&seen.weights);
     assert_true(weights > 0);
     count_again();
-    dnnl_tp_onnx_session_t s = open_session(&model);
+    dnnl_tp_onnx_session_t s = open_session(&model, NULL);
     assert_int_equal(pthread_barrier_init(&begin, NULL, THREADS), 0);
     for (int i = 0; i < THREADS; ++i) {
         together[i].session = s;

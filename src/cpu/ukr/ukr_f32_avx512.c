@@ -513,78 +513,7 @@ static void pack(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, 
     }
 }
 
-/* ---- Vectors ----------------------------------------------------------------------------------------- */
-
-/* KB rows of B at a time: they are read as KB sequential streams, which the processor prefetches well. */
-INLINE void gemv_rows(const int KB, const float *x, const char *b, int64_t ldb, int64_t n, float *y,
-                      int first) {
-    __m512 xv[8];
-    UNROLL for (int i = 0; i < KB; i++) xv[i] = _mm512_set1_ps(x[i]);
-    int64_t j = 0;
-    for (; j + 64 <= n; j += 64, b += 256) {
-        __m512 c[4];
-        UNROLL for (int v = 0; v < 4; v++) c[v] =
-            first ? _mm512_setzero_ps() : _mm512_loadu_ps(y + j + 16 * v);
-        UNROLL for (int i = 0; i < KB; i++) UNROLL for (int v = 0; v < 4; v++) c[v] =
-            _mm512_fmadd_ps(xv[i], _mm512_loadu_ps((const float *)(b + i * ldb + 64 * v)), c[v]);
-        UNROLL for (int v = 0; v < 4; v++) _mm512_storeu_ps(y + j + 16 * v, c[v]);
-    }
-    for (; j < n; j += 16, b += 64) {
-        const __mmask16 m = n - j >= 16 ? 0xffff : (__mmask16)((1u << (n - j)) - 1);
-        __m512 c = first ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(m, y + j);
-        UNROLL for (int i = 0; i < KB; i++) c =
-            _mm512_fmadd_ps(xv[i], _mm512_maskz_loadu_ps(m, (const float *)(b + i * ldb)), c);
-        _mm512_mask_storeu_ps(y + j, m, c);
-    }
-}
-
-static void gemv(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y, int more) {
-    int64_t i = 0;
-    for (; i + 8 <= k; i += 8, b += 8 * ldb) gemv_rows(8, x + i, b, ldb, n, y, i == 0 && !more);
-    for (; i < k; i++, b += ldb) gemv_rows(1, x + i, b, ldb, n, y, i == 0 && !more);
-}
-
-INLINE void dot_block(const int MR, const int NB, const char *a, int64_t lda, const char *b, int64_t ldb,
-                      int64_t k, char *c, int64_t ldc) {
-    __m512 s[16];
-    UNROLL for (int i = 0; i < MR * NB; i++) s[i] = _mm512_setzero_ps();
-    int64_t p = 0;
-    for (; p + 16 <= k; p += 16) {
-        __m512 x[DTP_UKR_DOT_ROWS];
-        UNROLL for (int i = 0; i < MR; i++) x[i] = _mm512_loadu_ps((const float *)(a + i * lda) + p);
-        UNROLL for (int j = 0; j < NB; j++) {
-            const __m512 v = _mm512_loadu_ps((const float *)(b + j * ldb) + p);
-            UNROLL for (int i = 0; i < MR; i++) s[i * NB + j] = _mm512_fmadd_ps(x[i], v, s[i * NB + j]);
-        }
-    }
-    if (p < k) {
-        const __mmask16 m = (__mmask16)((1u << (k - p)) - 1);
-        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NB; j++) s[i * NB + j] =
-            _mm512_fmadd_ps(_mm512_maskz_loadu_ps(m, (const float *)(a + i * lda) + p),
-                            _mm512_maskz_loadu_ps(m, (const float *)(b + j * ldb) + p), s[i * NB + j]);
-    }
-    UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NB; j++) * (float *)(c + i * ldc + 4 * j) =
-        _mm512_reduce_add_ps(s[i * NB + j]);
-}
-
-#define DOT_ROWS(MR)                                                                                 \
-    static NOINLINE void dot_##MR(const char *a, int64_t lda, const char *b, int64_t ldb, int64_t n, \
-                                  int64_t k, char *c, int64_t ldc) {                                 \
-        for (; n >= 4; n -= 4, b += 4 * ldb, c += 16) dot_block(MR, 4, a, lda, b, ldb, k, c, ldc);   \
-        for (; n > 0; n--, b += ldb, c += 4) dot_block(MR, 1, a, lda, b, ldb, k, c, ldc);            \
-    }
-DOT_ROWS(1)
-DOT_ROWS(2)
-DOT_ROWS(3)
-DOT_ROWS(4)
-
-static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, int64_t n, int64_t k, char *c,
-                int64_t ldc) {
-    if (mr == 1) dot_1(a, lda, b, ldb, n, k, c, ldc);
-    else if (mr == 2) dot_2(a, lda, b, ldb, n, k, c, ldc);
-    else if (mr == 3) dot_3(a, lda, b, ldb, n, k, c, ldc);
-    else dot_4(a, lda, b, ldb, n, k, c, ldc);
-}
+#include "cpu/ukr/ukr_f32_vectors_avx512.inc"
 
 #define ACROSS_ENTRY(mr, nv) [nv] = ukr_across_##mr##x##nv,
 #define TALL_ENTRY(mr, nv) [nv][mr] = ukr_tall_##mr##x##nv,
